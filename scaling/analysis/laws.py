@@ -22,7 +22,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.intervals import medians
-from scaling.analysis.tables.cells import CURVE
+from scaling.analysis.table.groups import CURVE
 from scaling.analysis.tables.study import Study
 from scaling.study.questions import THROUGHPUT
 

@@ -1,26 +1,23 @@
 """Ticks as arrays: runs of the same shape, stacked, so that numpy works on many at a time.
 
-The ticks of a run are packed into bytes as soon as it is decoded. As lists of Python integers they
-take four times the memory, and reading twice the time: they would not stay in a core's cache.
+Ticks are nearly all of a journal, so they are parsed from its text, many runs at once: to make
+Python integers of them first takes twice the time and four times the memory.
 """
 
-import struct
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import compress
 from typing import Any, NamedTuple, Self
+from warnings import catch_warnings
 
+import msgspec
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.journal.record import Record
+from scaling.journal.record import Record, Ticks
 
 NS_PER_S = 1e9
-
-# What `_pack` lists: readings at every tick, what counters gained, and the rest.
-SERIES, GAINS, SINGLES = 4, 3, 3
 
 
 class Shape(NamedTuple):
@@ -30,15 +27,18 @@ class Shape(NamedTuple):
     outside: bool
     workers: int
     ticks: int
-    faults_known: bool
-    cpu_known: bool
+    faults_known: bool = True
+    cpu_known: bool = True
 
 
 class Readings(NamedTuple):
-    """The ticks of one run as bytes: for each worker the 64-bit integers that `_pack` lists."""
+    """The ticks of one run: the text of each worker's, and when its traffic began and ended and
+    whether it only serves others, as integers, one worker after the other.
+    """
 
     shape: Shape
-    packed: bytes
+    ticks: Sequence[bytes]
+    traffic: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,24 +157,37 @@ def over_window(readings: Integers) -> Floats:
 
 
 def stacks(runs: Iterable[Readings | None]) -> Iterator[Stack]:
-    """Runs with usable ticks, together with those of the same shape; the others are left out."""
-    shapes: dict[Shape, dict[int, bytes]] = {}
-    for row, readings in enumerate(runs):
+    """Runs whose ticks fit together, with those of the same shape; the others are left out."""
+    misfits: dict[int, Readings] = {}
+    yield from _stacked(enumerate(runs), misfits)
+    again = [(row, _by_value(each)) for row, each in misfits.items()]
+    misfits.clear()
+    yield from _stacked(again, misfits)
+    for row, each in list(misfits.items()):
+        yield from _stacked([(row, each)], {})
+
+
+def _stacked(
+    runs: Iterable[tuple[int, Readings | None]], misfits: dict[int, Readings]
+) -> Iterator[Stack]:
+    """The same of numbered runs; `misfits` are all of a shape where any text is not usual."""
+    shapes: dict[Shape, dict[int, Readings]] = {}
+    for row, readings in runs:
         if readings is not None:
-            shapes.setdefault(readings.shape, {})[row] = readings.packed
-    for shape, packed in shapes.items():
-        numbers = np.frombuffer(b"".join(packed.values()), np.int64)
-        yield _stack(shape, list(packed), numbers.reshape(len(packed), shape.workers, -1))
+            shapes.setdefault(readings.shape, {})[row] = readings
+    for shape, some in shapes.items():
+        numbers = _parsed(shape, some.values())
+        if numbers is None:
+            misfits |= some
+        else:
+            traffic = np.array([each.traffic for each in some.values()], np.int64)
+            yield _stack(shape, list(some), numbers, traffic.reshape(*numbers.shape[:2], -1))
 
 
-def _stack(shape: Shape, rows: list[int], numbers: Integers) -> Stack:
-    """Runs from what `_pack` lists of them: runs × workers × numbers."""
-    gained = SERIES * shape.ticks
-    single = gained + GAINS
-    instant, time, operations, cpu = np.split(numbers[..., :gained], SERIES, axis=-1)
-    gains = numbers[..., gained:single].astype(np.float64)
-    errors, payload, faults = np.moveaxis(gains, -1, 0)
-    busy_from, busy_until, serves = np.moveaxis(numbers[..., single:], -1, 0)
+def _stack(shape: Shape, rows: list[int], numbers: Integers, traffic: Integers) -> Stack:
+    """Runs by their ticks, runs × workers × series × ticks, and the traffic of their workers."""
+    instant, time, operations, errors, payload, cpu, faults = np.moveaxis(numbers, 2, 0)
+    busy_from, busy_until, serves = np.moveaxis(traffic, -1, 0)
     return Stack(
         rows=rows,
         finite=shape.finite,
@@ -183,84 +196,83 @@ def _stack(shape: Shape, rows: list[int], numbers: Integers) -> Stack:
         time=time,
         operations=operations,
         cpu=cpu if shape.cpu_known else None,
-        errors=errors,
-        payload=payload,
-        minor_faults=faults if shape.faults_known else np.full_like(faults, np.nan),
+        errors=over_window(errors),
+        payload=over_window(payload),
+        minor_faults=over_window(faults) if shape.faults_known else np.full(serves.shape, np.nan),
         busy_from=busy_from,
         busy_until=busy_until,
         serves=serves.astype(np.bool_),
     )
 
 
-def readings(record: Record | None) -> Readings | None:
-    """The ticks of a record; None without, and where they do not fit together."""
-    shape = None if record is None else _shape(record)
-    if record is None or shape is None:
+# -------------------------------------------------------------------------------------------- text
+# Text to integers. Of the name of a series a few letters are left, as digits, so that a number
+# stands before its ticks: `"time_ns":[3,5],"bytes":[7,9]` becomes `68,3,5,38,7,9`. Where these
+# numbers are in their places, all series are, and each has as many ticks as the others.
+
+SERIES = ("instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults")
+DIGITS = bytes.maketrans(b"bcfmae[", b"345678,")
+LEFT_OUT = b'"dghijklnopqrstuvwxyz_:]'
+NUMBERS = [int(name.encode().translate(DIGITS, LEFT_OUT)) for name in SERIES]
+BEYOND = np.iinfo(np.int64).max  # what a number that has more bits is parsed as
+
+
+def readings(record: Record | None, ticks: Sequence[bytes] = ()) -> Readings | None:
+    """The ticks of a record; None without, and where there are fewer than two.
+
+    `ticks` are those of each worker as text, where the record has none
+    (`scaling.journal.record.SplitRun`).
+    """
+    if record is None or not record.workers:
         return None
+    traffic = [
+        number
+        for worker in record.workers
+        for number in (worker.busy_from_ns or 0, worker.busy_until_ns or 0, worker.serves)
+    ]
+    is_text = len(ticks) == len(record.workers)
+    count = ticks[0].count(b",", 0, ticks[0].find(b"]")) + 1 if is_text else 0
+    shape = Shape(record.finite, record.outside is not None, len(record.workers), count)
+    if not is_text:
+        return _of_ticks(shape, traffic, [worker.ticks for worker in record.workers])
+    return Readings(shape, ticks, traffic) if count > 1 else None
+
+
+def _by_value(each: Readings) -> Readings | None:
+    """The same of ticks that are in another order, or have readings that are not known."""
     try:
-        return Readings(shape, _pack(record, shape))
-    except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
-        without_cpu = Shape(*shape[:-1], cpu_known=False)
-    with suppress(struct.error):
-        return Readings(without_cpu, _pack(record, without_cpu))
-    return None
-
-
-def _shape(record: Record) -> Shape | None:
-    workers = record.workers
-    count = len(workers[0].ticks.time_ns) if workers else 0
-    if count < 2:
+        ticks = [msgspec.json.decode(b"{%b}" % text, type=Ticks) for text in each.ticks]
+    except msgspec.DecodeError:
         return None
-    cpu_known = faults_known = True
-    for worker in workers:
-        its = worker.ticks
-        if (
-            not len(its.instant_ns) == len(its.time_ns) == len(its.operations) == count
-            or not len(its.errors) == len(its.bytes) == count
-        ):
+    return _of_ticks(each.shape, each.traffic, ticks)
+
+
+def _of_ticks(shape: Shape, traffic: Sequence[int], every: Sequence[Ticks]) -> Readings | None:
+    count = len(every[0].instant_ns)
+    cpu_known = all(each.cpu_ns and None not in each.cpu_ns for each in every)
+    faults = [each.minor_faults or [None] for each in every]
+    faults_known = all(None not in (each[0], each[-1]) for each in faults)
+    shape = Shape(*shape[:3], count, faults_known, cpu_known)
+    texts = []
+    for ticks in every:
+        known: dict[str, Sequence[int | None]] = {name: getattr(ticks, name) for name in SERIES}
+        if not cpu_known:
+            known["cpu_ns"] = [0] * count
+        known["minor_faults"] = [each or 0 for each in ticks.minor_faults or [0] * count]
+        texts.append(",".join(f'"{name}":{series}' for name, series in known.items()).encode())
+    return Readings(shape, texts, traffic) if count > 1 else None
+
+
+def _parsed(shape: Shape, runs: Collection[Readings]) -> Integers | None:
+    """Runs × workers × series × ticks; None where the text of any run is not usual."""
+    text = b",".join([text for each in runs for text in each.ticks])
+    with catch_warnings(action="ignore", category=DeprecationWarning):  # of what is no integer
+        try:
+            found = np.fromstring(text.translate(DIGITS, LEFT_OUT), np.int64, sep=",")
+        except ValueError:
             return None
-        cpu_known = cpu_known and _known(its.cpu_ns, count)
-        faults_known = faults_known and _known(its.minor_faults, count)
-    outside = record.outside is not None
-    return Shape(record.finite, outside, len(workers), count, faults_known, cpu_known)
-
-
-def _known(readings: Sequence[int | None] | None, ticks: int) -> bool:
-    """Whether a reading that not every system gives is there at the first and last tick."""
-    return (
-        readings is not None
-        and len(readings) == ticks
-        and readings[0] is not None
-        and readings[-1] is not None
-    )
-
-
-@cache
-def _integers(count: int) -> struct.Struct:
-    return struct.Struct(f"{count}q")
-
-
-def _pack(record: Record, shape: Shape) -> bytes:
-    """All that figures need, in one call for each worker; 0 in the place of what is not known."""
-    numbers = _integers(SERIES * shape.ticks + GAINS + SINGLES)
-    nothing = [0] * shape.ticks
-    packed = []
-    for worker in record.workers:
-        its = worker.ticks
-        cpu = its.cpu_ns if shape.cpu_known and its.cpu_ns else nothing
-        faults = its.minor_faults if shape.faults_known and its.minor_faults else nothing
-        packed.append(
-            numbers.pack(
-                *its.instant_ns,
-                *its.time_ns,
-                *its.operations,
-                *cpu,
-                its.errors[-1] - its.errors[0],
-                its.bytes[-1] - its.bytes[0],
-                (faults[-1] or 0) - (faults[0] or 0),
-                worker.busy_from_ns or 0,
-                worker.busy_until_ns or 0,
-                worker.serves,
-            )
-        )
-    return b"".join(packed)
+    size = len(runs) * shape.workers * len(SERIES) * (shape.ticks + 1)
+    if len(found) != size or found.max() == BEYOND:
+        return None
+    numbers: Integers = found.reshape(len(runs), shape.workers, len(SERIES), -1)
+    return numbers[..., 1:] if (numbers[..., 0] == NUMBERS).all() else None

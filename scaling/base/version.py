@@ -1,3 +1,3 @@
 """The version number: written into journals, the wheel and `--version`."""
 
-__version__ = "1.1.0"
+__version__ = "2.0.0"

@@ -14,7 +14,7 @@ from scaling.analysis.forecast import announced
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.arms import parse_arms
-from scaling.journal.beside import AppCheck, write_check
+from scaling.journal.check_file import AppCheck, write_check
 from scaling.report.check import finding_lines
 from scaling.run.app_requests import requirements_of
 from scaling.run.application_trial import (
@@ -23,7 +23,8 @@ from scaling.run.application_trial import (
     requests_of_schema,
     try_application,
 )
-from scaling.run.measure import ChildNeeds, Prepared, folder_of, measure, prepared
+from scaling.run.measure import folder_of, measure
+from scaling.run.prepare import ChildNeeds, Prepared, prepared
 from scaling.run.progress import display
 from scaling.study.app_options import AppAsked
 from scaling.study.application import WSGI, application_study, mixed_models

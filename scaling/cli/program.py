@@ -33,7 +33,7 @@ from scaling.study.definition import EFFORT, OF_COMMAND_LINE, OPTIONS, WHAT, Opt
 from scaling.study.kinds import Kind
 
 if TYPE_CHECKING:
-    from scaling.run.measure import ChildNeeds, Prepared
+    from scaling.run.prepare import ChildNeeds, Prepared
 
 EXAMPLE = "Example: "
 HELP = "Measure how asyncio scales over N event loops: threads on free-threaded Python, processes, "
@@ -185,7 +185,7 @@ class Asked:
         Raises:
             UsageError: a folder is not there.
         """
-        from scaling.run.measure import ChildNeeds
+        from scaling.run.prepare import ChildNeeds
 
         paths = [str(folder(path)) for path in self.path]
         return ChildNeeds(paths=paths, requirements=self.with_, pgo=self.pgo)

@@ -16,7 +16,15 @@ from typing import BinaryIO
 import msgspec
 
 from scaling.base.errors import UsageError
-from scaling.journal.record import SCHEMA, Line, StudyLine, decode_head, decode_line
+from scaling.journal.record import (
+    SCHEMA,
+    Line,
+    SplitRun,
+    StudyLine,
+    decode_head,
+    decode_line,
+    decode_split,
+)
 
 NAMES = ("journal.jsonl", "journal.jsonl.gz")
 PUBLISHED_NAME = NAMES[1]  # a published study is never written to
@@ -57,10 +65,8 @@ def published_in(folder: Path) -> Iterator[Path]:
     return (file.parent for file in folder.glob(f"*/*/{PUBLISHED_NAME}"))
 
 
-def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> Iterator[Line]:
+def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
     """Read every line of a known kind from the journal at `path`, the study line first.
-
-    Of a `part`, a range of bytes, only lines that begin there follow the study line.
 
     A last line without its end, as an interrupted writer leaves it, is skipped silently. `note` is
     called with a message, line number included, for every other line that is skipped.
@@ -68,9 +74,16 @@ def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> 
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    # A file must not wait for the collector to be closed.
-    with closing(_raw_lines(path, part)) as lines:
-        yield from _lines_in(path, part, lines, note)
+    return _read(path, note, WHOLE, decode_line)
+
+
+def read_split(
+    path: Path, note: Callable[[str], None], part: range = WHOLE
+) -> Iterator[Line | SplitRun]:
+    """Read as `read_lines` does, but leave ticks as text. Of a `part`, a range of bytes, only lines
+    that begin there follow the study line.
+    """
+    return _read(path, note, part, decode_split)
 
 
 def study_line_in(path: Path) -> StudyLine:
@@ -79,15 +92,35 @@ def study_line_in(path: Path) -> StudyLine:
     Raises:
         UsageError: as `read_lines`.
     """
-    with closing(_raw_lines(path, range(1))) as lines:
-        first = next(_lines_in(path, range(1), lines, lambda _: None))
+    first = next(_read(path, lambda _: None, range(1), decode_line))
     assert isinstance(first, StudyLine)
     return first
 
 
-def _lines_in(
-    path: Path, part: range, lines: Iterator[bytes], note: Callable[[str], None]
-) -> Iterator[Line]:
+def _read[T](
+    path: Path, note: Callable[[str], None], part: range, decode: Callable[[bytes], T | None]
+) -> Iterator[StudyLine | T]:
+    # A file must not wait for the collector to be closed.
+    with closing(_raw_lines(path, part)) as lines:
+        yield _study_line(path, _first(path, lines))
+        left_out = cache(lambda: _count_before(path, part))
+        for place, raw in enumerate(lines, start=2):
+            try:
+                line = decode(raw)
+            except UNREADABLE as error:
+                if raw.endswith(b"\n") and raw.strip():
+                    note(f"{path}: line {left_out() + place} skipped: {error}")
+                continue
+            if isinstance(line, StudyLine):
+                raise UsageError(
+                    f"{path}: a second study begins at line {left_out() + place}; "
+                    "keep each in a file of its own"
+                )
+            if line is not None:
+                yield line
+
+
+def _first(path: Path, lines: Iterator[bytes]) -> bytes:
     first = next(lines, b"")
     if not first.strip() and not any(raw.strip() for raw in lines):
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
@@ -96,22 +129,7 @@ def _lines_in(
             f"{path}: its only line was cut off, so nothing was measured. "
             f"Run the study again with the same --output DIR"
         )
-    yield _study_line(path, first)
-    left_out = cache(lambda: _count_before(path, part))
-    for place, raw in enumerate(lines, start=2):
-        try:
-            line = decode_line(raw)
-        except UNREADABLE as error:
-            if raw.endswith(b"\n") and raw.strip():
-                note(f"{path}: line {left_out() + place} skipped: {error}")
-            continue
-        if isinstance(line, StudyLine):
-            raise UsageError(
-                f"{path}: a second study begins at line {left_out() + place}; "
-                "keep each in a file of its own"
-            )
-        if line is not None:
-            yield line
+    return first
 
 
 def is_torn_head(data: bytes) -> bool:
@@ -159,7 +177,7 @@ def _raw_lines(path: Path, part: range) -> Generator[bytes]:
     """
     begins_at = 0
     try:
-        with path.open("rb") as file:
+        with path.open("rb", CHUNK_BYTES) as file:
             packed = path.suffix == ".gz"
             for line in _unpacked_lines(file) if packed else file:
                 if begins_at >= part.stop:

@@ -137,33 +137,3 @@ def virtualised(root: Path = Path("/")) -> str | None:
 def _digits_in(file: Path, size: int) -> str:
     text = text_or_empty(file)
     return text if re.fullmatch(rf"[0-9a-f]{{{2 * size}}}", text) else ""
-
-
-# --------------------------------------------------------------------------------------- open files
-# What limits connections: open files of a process, and local ports.
-
-try:
-    import resource
-except ImportError:  # Windows has no such limit
-
-    def open_files_limit() -> int | None:
-        """This system has no such limit."""
-        return None
-else:
-
-    def open_files_limit() -> int | None:
-        """The hard limit on open files of this process and its children; None: there is none."""
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return None if hard == resource.RLIM_INFINITY else hard
-
-
-PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-
-
-def local_ports() -> int | None:
-    """The number of ports of an address for connections to one port of another, or None."""
-    try:
-        first, last = map(int, PORT_RANGE.read_text("ascii").split())
-    except (OSError, ValueError):
-        return None
-    return last - first + 1

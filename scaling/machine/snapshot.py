@@ -17,7 +17,7 @@ from scaling.builds.cpython import Interpreter
 from scaling.builds.interpreters.find import survey
 from scaling.journal.record import Disturbance
 from scaling.machine.disturbance import MachineTimes, disturbance
-from scaling.machine.identity import open_files_limit
+from scaling.machine.limits import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 
 LEAST_NAMED = 0.01  # of a CPU, for one process: less is a tick or two of the clock

@@ -7,7 +7,7 @@ import pandas as pd
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import listed, plural
 from scaling.base.models import PROCESSES, is_mixed, parts_of, workers_each
-from scaling.journal.beside import AppCheck, read_check
+from scaling.journal.check_file import AppCheck, read_check
 
 WHERE = {
     "threads": "on several loops",

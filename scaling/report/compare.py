@@ -21,7 +21,7 @@ from scaling.base.formats import listed, plural
 from scaling.journal.protected_write import write_text
 from scaling.report.files import read, say_incomplete
 from scaling.report.output import without_figure, write_all
-from scaling.report.page import FILE_NAME as PAGE
+from scaling.report.page import PAGE
 from scaling.report.render.document import Document, html, markdown
 from scaling.report.render.grid import Grid, Heading
 from scaling.report.render.terminal import print_document

@@ -6,9 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.builds import build_differences
+from scaling.analysis.build_differences import build_differences
+from scaling.analysis.stacks import NS_PER_S
+from scaling.analysis.table.groups import CELL
 from scaling.analysis.table.time_terms import TERMS, WHOLE
-from scaling.analysis.tables.cells import KEY
 from scaling.analysis.tables.derived import FACTOR, FACTORS, LOSS, MACHINE, SHARING, memory_kinds
 from scaling.analysis.tables.study import Study
 from scaling.study.questions import THROUGHPUT
@@ -17,7 +18,6 @@ FIGURES = ["point", "low", "high", "n"]
 SUFFIXES = ["", "_low", "_high", "_n"]
 COUNTS = ["runs", "suspect", "left_out", "allocator_state"]
 LEFT_TO_LOSSES = {LOSS.format(term.name) for term in (*TERMS, WHOLE)} | {*FACTORS, MACHINE, SHARING}
-NS_PER_S = 1e9
 
 
 def write(rows: pd.DataFrame, file: Path) -> None:
@@ -50,7 +50,7 @@ def summary(study: Study) -> pd.DataFrame:
     rates together: a row without a rate, and without runs of its own.
     """
     cells = study.cells[~study.cells["twin"]]
-    names = [*KEY, "region", "operation", "runs", "suspect", "again", "left_out"]
+    names = [*CELL, "region", "operation", "runs", "suspect", "again", "left_out"]
     found = cells[[*names, "allocator_state"]].copy()
     found["memory_kind"] = memory_kinds(study.measures)[cells.index]
     found = found.assign(**_about(study))
@@ -123,7 +123,7 @@ def losses(study: Study) -> pd.DataFrame:
     estimates = dict(iter(study.estimates.groupby("measure", sort=False)))
     cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
     parts = [
-        cells.loc[cells.index.isin(estimates[LOSS.format(term.name)]["cell"]), KEY]
+        cells.loc[cells.index.isin(estimates[LOSS.format(term.name)]["cell"]), CELL]
         .assign(term="all" if term is WHOLE else term.name)
         .join(pd.concat(list(_of_term(term.name, estimates)), axis=1))
         for term in (*TERMS, WHOLE)

@@ -12,9 +12,10 @@ import pandas as pd
 from rich.console import Console
 from rich.text import Text
 
+from scaling.analysis.stacks import NS_PER_S
 from scaling.analysis.table.time_terms import TERMS, WHOLE, Term
 from scaling.analysis.tables.cells import cell_name
-from scaling.analysis.tables.derived import FACTOR, LOSS, MACHINE, NS_PER_S, SHARING, merged
+from scaling.analysis.tables.derived import FACTOR, LOSS, MACHINE, SHARING, merged
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import UsageError

@@ -15,9 +15,8 @@ from rich.console import Console
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.tables.study import Study
 from scaling.base.console import say
-from scaling.journal.protected_write import try_writing, write_file, write_text
+from scaling.journal.protected_write import try_writing, write_file
 from scaling.report import csv
-from scaling.report.page import tables_markdown
 
 if TYPE_CHECKING:
     from scaling.report.render.svg import Drawing
@@ -56,19 +55,18 @@ def say_incomplete(study: Study, console: Console) -> None:
         say(console, f"{text} in {study.path}")
 
 
-def write_tables(study: Study, folder: Path) -> list[Path]:
-    """Write the Markdown and CSV files into `folder`, which is made; return these files. Those of
-    comparison and losses are written where there are any.
+def write_csv(study: Study, folder: Path) -> list[Path]:
+    """Write the CSV files into `folder`, which is made; return these files. Those of comparison and
+    losses are written where there are any.
 
     Raises:
         ScalingError: something cannot be written.
     """
-    write_text(folder / TABLES, tables_markdown(study), AGAIN)
     tables = {SUMMARY: csv.summary, COMPARISON: csv.comparison, LOSSES: csv.losses}
     made = {folder / name: rows for name, of in tables.items() if len(rows := of(study))}
     for file, rows in made.items():
         write_file(file, partial(csv.write, rows), AGAIN)
-    return [folder / TABLES, *made]
+    return list(made)
 
 
 def write_plots(drawn: "Iterable[Drawing]", folder: Path, formats: Sequence[str]) -> list[Path]:

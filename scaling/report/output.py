@@ -11,8 +11,9 @@ from scaling.base.console import say
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
 from scaling.journal.protected_write import write_text
-from scaling.report.files import AGAIN, PLOTS, TABLES, read, write_plots, write_tables
-from scaling.report.page import FILE_NAME, page
+from scaling.report.files import AGAIN, PLOTS, TABLES, read, write_csv, write_plots
+from scaling.report.page import PAGE, document
+from scaling.report.render.document import html, markdown
 from scaling.report.render.terminal import LINES
 from scaling.report.show import answer_json, print_answer
 from scaling.report.view.next_step import next_command
@@ -42,7 +43,7 @@ def finish(folder: Path, console: Console, *, json_to: Console | None = None) ->
 def write_all(
     study: Study,
     folder: Path,
-    page_name: str = FILE_NAME,
+    page_name: str = PAGE,
     formats: Sequence[str] = ("svg", "png"),
     plots: str = "",
 ) -> list[Path]:
@@ -56,15 +57,17 @@ def write_all(
     from scaling.report.view.plots import drawings  # with Matplotlib: an answer does without
 
     drawn = list(drawings(study))
-    files = [*write_tables(study, folder), *write_plots(drawn, folder / PLOTS, formats)]
-    write_text(folder / page_name, page(study, drawn, plots), AGAIN)
-    return [*files, folder / page_name]
+    found = document(study, drawn, plots)
+    write_text(folder / TABLES, markdown(found), AGAIN)
+    files = [*write_csv(study, folder), *write_plots(drawn, folder / PLOTS, formats)]
+    write_text(folder / page_name, html(found), AGAIN)
+    return [folder / TABLES, *files, folder / page_name]
 
 
 def answered(study: Study, folder: Path, console: Console) -> None:
     """Print the answer, and where more is. Paths and commands are printed whole, to be copied."""
     where = {
-        "page": str(folder / FILE_NAME),
+        "page": str(folder / PAGE),
         "tables": f"scaling show {shlex.quote(str(folder))} --details",
         "next": next_command(study, folder),
     }

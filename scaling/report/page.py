@@ -1,4 +1,4 @@
-"""A study as a page and as Markdown: what its view shows, put into a document."""
+"""A study as a document: what its view shows, for a page and for Markdown."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -6,51 +6,36 @@ from typing import TYPE_CHECKING
 from scaling.analysis.tables.study import Study
 from scaling.base.formats import plural
 from scaling.report.environment import command, study_file
-from scaling.report.render.document import Document, html, markdown
+from scaling.report.render.document import Document
 from scaling.report.view.notes import machine_text
 from scaling.report.view.view import view_of
 
 if TYPE_CHECKING:
     from scaling.report.render.svg import Drawing
 
-FILE_NAME = "report.html"
+PAGE = "report.html"
 COLUMNS = 6  # of figures in a table: more are not read on a laptop, and not printed
 
 
-def page(study: Study, drawn: "Sequence[Drawing] | None" = None, plots: str = "") -> str:
-    """The HTML of a study; the same study gives the same page.
-
-    `drawn` are its plots, where they were drawn before. They are inside the page, or in the folder
-    `plots` beside it.
+def document(study: Study, drawn: "Sequence[Drawing]" = (), plots: str = "") -> Document:
+    """All tables and sentences of a study, and its plots: inside the page, or in the folder `plots`
+    beside it. The same study gives the same document.
     """
-    if drawn is None:
-        from scaling.report.view.plots import drawings  # with Matplotlib: tables do without
-
-        drawn = list(drawings(study))
-    return html(_document(study, _ranked(study, drawn), plots))
-
-
-def tables_markdown(study: Study) -> str:
-    """All tables and sentences of a study as Markdown."""
-    return markdown(_document(study, []))
-
-
-def _document(study: Study, drawn: "Sequence[Drawing]", plots: str = "") -> Document:
-    view, status, document = view_of(study), study.soundness, study_file(study.line)
+    view, status, asked = view_of(study), study.soundness, study_file(study.line)
     warnings = [status.text] if status.status in ("void", "undecided") else []
     warnings += [study.incomplete] if study.incomplete else []
-    again = f"# {command(study.line)}\n\n{document}"
+    again = f"# {command(study.line)}\n\n{asked}"
     return Document(
         title=study.line.name,
         sentence=view.sentence(study),
         about=list(_about(study)),
         warnings=warnings,
-        drawings=drawn,
+        drawings=_ranked(study, drawn),
         plots=plots,
         answer=view.answers(study),
         notes=view.said(study),
         details=[part for grid in view.more(study, wide=True) for part in grid.parts(COLUMNS)],
-        codes={"How to measure it again": again} if document else {},
+        codes={"How to measure it again": again} if asked else {},
     )
 
 

@@ -21,7 +21,7 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import plural
-from scaling.journal.beside import NAMES as BESIDE
+from scaling.journal.check_file import CHECK_FILE
 from scaling.journal.protected_write import try_writing
 from scaling.journal.reading import PUBLISHED_NAME
 from scaling.report.environment import FILE_NAME as ENVIRONMENT
@@ -33,7 +33,7 @@ PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
     *(PUBLISHED_NAME, ENVIRONMENT, STUDY_FILE, PAGE),
     *(TABLES, SUMMARY, COMPARISON, LOSSES, PLOTS),
-    *BESIDE,
+    CHECK_FILE,
 )
 
 
@@ -68,7 +68,7 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
 
 
 def _copy(journal: Path, folder: Path, made: Path) -> None:
-    """Pack the journal into `made`, and copy the files beside it.
+    """Pack the journal into `made`, and copy the check beside it.
 
     The same lines give the same bytes: no instant and no file name go into them, and what `folder`
     has of these lines is kept, since versions of zlib pack differently.
@@ -77,9 +77,8 @@ def _copy(journal: Path, folder: Path, made: Path) -> None:
     is_there = there.is_file() and unpacked(there) == lines
     packed = there.read_bytes() if is_there else gzip.compress(lines, compresslevel=9, mtime=0)
     (made / PUBLISHED_NAME).write_bytes(packed)
-    for name in BESIDE:
-        if (journal.parent / name).is_file():
-            shutil.copyfile(journal.parent / name, made / name)
+    if (journal.parent / CHECK_FILE).is_file():
+        shutil.copyfile(journal.parent / CHECK_FILE, made / CHECK_FILE)
 
 
 def write_descriptions(study: Study, folder: Path) -> None:

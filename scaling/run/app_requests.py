@@ -1,12 +1,11 @@
 """A user's requests, by the load generator's own rules.
 
 They come from a file of JSON Lines, from one that a browser has saved, or from the application's
-own schema. The generator sends them under load; where one client is enough, `send` does.
+own schema.
 """
 
 import contextlib
 import hashlib
-import http.client
 import json
 import subprocess
 import sys
@@ -121,21 +120,3 @@ def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> 
 def requirements_of(requests: Iterable[Mapping[str, Any]]) -> list[str]:
     """What must be installed where they are answered and sent from."""
     return [WEBSOCKETS] * any(WEBSOCKET in each for each in requests)
-
-
-def send(connection: http.client.HTTPConnection, request: Mapping[str, Any]) -> None:
-    """Send one of them; the caller reads the answer.
-
-    Raises:
-        OSError: the connection is closed, or cannot be opened.
-    """
-    headers = request.get("headers", {})
-    chunked = any(name.lower() == "transfer-encoding" for name in headers)
-    body = request.get("body", "").encode()
-    connection.request(
-        request.get("method", "GET"),
-        request.get("path", "/"),
-        body if body or chunked else None,
-        headers,
-        encode_chunked=chunked,
-    )

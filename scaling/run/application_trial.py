@@ -19,15 +19,15 @@ from scaling.base.models import model_of
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.package import instead_of_module
-from scaling.journal.beside import AppCheck
+from scaling.journal.check_file import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_requests import sendable
 from scaling.run.check.application import MODELS, check_application
 from scaling.run.check.one_loop import answers_of
 from scaling.run.child import Child
 from scaling.run.execute import Executor
-from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
+from scaling.run.prepare import Prepared, generators_of, services_of
 from scaling.run.progress import failure_of
 from scaling.study.application_note import Sent
 from scaling.study.load import CLOSED, RATE

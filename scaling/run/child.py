@@ -35,8 +35,8 @@ from scaling.run.probe import ENDED, IN_TURN, QUIET, Observer, Phase, Probe
 from scaling.run.process_tree import RUN, Tree, ask_for_stacks, end_tree, mark_of_driver
 from scaling.run.redaction import Hiding, without_address, without_paths
 from scaling.run.services import ServiceUsage
+from scaling.run.wait_sampler import WaitSampler
 from scaling.run.waiting import Lines, ended, send
-from scaling.run.waits import RATE_PER_S, WaitSampler
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.
@@ -61,8 +61,8 @@ class Run:
 
     `limit_s` limits the run; by default it is warm-up and window plus `LIMIT_S`. A finite run has
     neither, and needs a limit. `client` loads a served workload. With `cpus`, the whole process
-    tree runs on these. `waits_per_s` is how often its threads are sampled; 0: not at all. Each of
-    `observers` looks at every phase. `secrets` are hidden in what the child says.
+    tree runs on these. Each of `observers` looks at every phase. `secrets` are hidden in what the
+    child says.
     """
 
     child: Child
@@ -71,7 +71,6 @@ class Run:
     services: ServiceUsage | None = None
     client: Client | None = None
     cpus: Sequence[int] | None = None
-    waits_per_s: float = RATE_PER_S
     observers: Sequence[Observer] = ()
     secrets: Collection[str] = ()
 
@@ -118,7 +117,7 @@ class _Observed:
         self._began_s = time.monotonic()
         self._mark = f"{mark_of_driver()}{time.monotonic_ns()}"
         self._probe = Probe(self._other_cpu_s)
-        self._waits = WaitSampler(run.waits_per_s)
+        self._waits = WaitSampler()
         services: list[Observer] = [run.services] if run.services else []
         self._failure = ""  # of the driver's own part, where the child cannot be told
         # The sampler is paused before the probe reads memory, which takes long.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import CeilingLine, Cell
-from scaling.run.calibrate import generator_processes
+from scaling.run.ceilings import generator_processes
 from scaling.run.execute import Executor
-from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.prepare import Prepared, generators_of, services_of
 from scaling.run.probe import Phase
 from scaling.run.progress import failure_of, figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun

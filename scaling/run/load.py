@@ -7,14 +7,11 @@ both measure the same seconds, and ends when its standard input does: with the d
 import contextlib
 import json
 import os
-import signal
-import subprocess
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 import psutil
@@ -25,15 +22,12 @@ from scaling.run.load_client import Client, LoadError
 from scaling.run.probe import Phase
 from scaling.run.process_tree import family
 from scaling.run.redaction import spellings
-from scaling.run.service_process import describe_exit
-from scaling.run.waiting import Lines, ended, send
 
 MODULE = "workers.services.load"
 # Limits for a generator that hangs. Its own are shorter, so that it can say what was missing.
 CONNECT_S = 30.0
 CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
-GONE_S = 3.0  # from its last word to its end
 SECRETS_MOST = 100_000  # that are looked for in what an application says
 
 
@@ -110,49 +104,24 @@ class Generator(Client):
         between slices of the window; for a closed loop.
         """
         self._in_slices = in_slices
+        self._warmup_s = warmup_s
+        self._asked = asked
+        command = [program.python, "-m", MODULE, *self._options(program.processes)]
+        super().__init__("the load generator", command, program.environment)
         self._is_sending = False
         self._slice_s = self._request_s = 0.0
-        self._program = program
-        self._asked = asked
-        self._warmup_s = warmup_s
+        self._requests = program.requests
         self._cpus = cpus
         self._cpus_found: list[int] = []
-        self._process: subprocess.Popen[bytes] | None = None
-        self._failure: LoadError | None = None
-        self._lines: Lines | None = None
         self._closes_ns = 0
         self._cpu_s = 0.0
-        self._stderr: IO[bytes] | None = None
         # Nothing is saved unless requests say so and are sent; else it is known with the result.
         self._saves = any(each.get("save") for each in program.requests)
-        self._secrets: set[str] | None = set()
-
-    @property
-    def secrets(self) -> set[str] | None:
-        """What its result says that answers set and had; None from when it sends until then, where
-        something is saved.
-        """
-        return self._secrets
 
     def start(self) -> None:
-        """Start it: it does its imports while the child does."""
-        try:
-            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-            self._process = subprocess.Popen(
-                [self._program.python, "-m", MODULE, *self._options()],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=dict(self._program.environment),
-                start_new_session=True,  # Ctrl-C is the driver's; and all of it can be killed
-            )
-        except OSError as error:
-            why = error.strerror or error
-            self._failure = LoadError(f"the load generator cannot be started: {why}")
-            return
-        assert self._process.stdout
-        self._lines = Lines(self._process.stdout.fileno())
-        if self._cpus is not None:
+        """Start it, on CPUs of its own where it has any."""
+        super().start()
+        if self._process and self._cpus is not None:
             with contextlib.suppress(OSError):  # what is read back shows it
                 # Its processes are started after this, so they are where it is.
                 os.sched_setaffinity(self._process.pid, self._cpus)
@@ -166,8 +135,6 @@ class Generator(Client):
         """
         facts = phase.facts
         if phase.name == "serving":
-            if self._failure:
-                raise self._failure
             await self.connect(facts["urls"], facts["requests"])
         elif phase.name == "load":
             await self.begin(facts["instants_ns"])
@@ -187,11 +154,11 @@ class Generator(Client):
         Raises:
             LoadError: it ended, or a server was not reached.
         """
-        asked = list(self._program.requests or requests)
+        asked = list(self._requests or requests)
         await self._send({"urls": list(urls), "requests": asked})
         await self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
         if self._saves:
-            self._secrets = None
+            self.secrets = None
         self._cpus_found = cpus_of(each.pid for each in self._tree())
         if self._in_slices:
             await self._resume()
@@ -250,7 +217,7 @@ class Generator(Client):
             summary = msgspec.json.decode(line, type=_Summary)
         except msgspec.DecodeError as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
-        self._secrets = spellings(summary.secrets) if len(summary.secrets) < SECRETS_MOST else None
+        self.secrets = spellings(summary.secrets) if len(summary.secrets) < SECRETS_MOST else None
         return self._load(summary, worker_cpus)
 
     def _load(self, summary: _Summary, worker_cpus: list[int] | None) -> Load:
@@ -271,26 +238,7 @@ class Generator(Client):
             **histograms,
         )
 
-    def kill(self) -> None:
-        """End all its processes at once; harmless when they have ended."""
-        # A process that is not reaped yet keeps its number, and with it that of the session.
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        """End it and let go of its streams."""
-        self.kill()
-        if self._process is not None:
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream:
-                    with contextlib.suppress(BrokenPipeError):
-                        stream.close()
-        if self._stderr:
-            self._stderr.close()
-
-    def _options(self) -> list[str]:
+    def _options(self, processes: int) -> list[str]:
         asked = self._asked
         rate = "max" if asked.rate_per_s is None else f"{asked.rate_per_s}"
         options = [
@@ -298,7 +246,7 @@ class Generator(Client):
             f"--rate={rate}",
             f"--arrivals={asked.arrivals}",
             f"--connections={asked.connections}",
-            f"--processes={min(self._program.processes, asked.connections)}",
+            f"--processes={min(processes, asked.connections)}",
             f"--seed={asked.seed}",
             f"--warmup={self._warmup_s}",
         ]
@@ -310,36 +258,6 @@ class Generator(Client):
 
     def _tree(self) -> list[psutil.Process]:
         return [] if self._process is None else family(self._process.pid)
-
-    async def _send(self, document: Mapping[str, Any]) -> None:
-        if self._process and self._process.stdin:  # if it is gone, its next line says why
-            await send(self._process.stdin.fileno(), json.dumps(document).encode() + b"\n")
-
-    async def _line(self, limit_s: float) -> bytes:
-        """The next line of its output.
-
-        Raises:
-            LoadError: it has ended, or prints nothing for so long.
-        """
-        assert self._lines
-        try:
-            line = await self._lines.next(limit_s)
-        except TimeoutError:
-            why = f"the load generator printed nothing for {limit_s:.0f} s: it hangs"
-            raise LoadError(why) from None
-        if line is None:
-            raise LoadError(f"the load generator ended: {await self._last_words()}")
-        return line
-
-    async def _last_words(self) -> str:
-        assert self._process
-        assert self._stderr
-        await ended(self._process, GONE_S)
-        self.kill()  # what it has left behind
-        code = self._process.wait()
-        self._stderr.seek(0)
-        words = self._stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-        return words.removeprefix(f"python -m {MODULE}: ") or describe_exit(code)
 
 
 SWITCHES = ("--json", "--histograms", "--instants")

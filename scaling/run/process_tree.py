@@ -38,18 +38,22 @@ def family(pid: int) -> list[psutil.Process]:
             root = psutil.Process(pid)
             return [root, *root.children(recursive=True)]
         return []
-    found, new = [pid], [pid]
-    while new:
-        new = [child for each in new for child in children_of(each)]
-        found += new
     members = []
-    for each in found:
+    for each in _with_descendants([pid]):
         with contextlib.suppress(psutil.Error):
             members.append(psutil.Process(each))
     return members
 
 
-def children_of(pid: int) -> list[int]:
+def _with_descendants(pids: Iterable[int]) -> list[int]:
+    """Processes and all that they have started, each once (Linux)."""
+    found = list(pids)
+    for pid in found:  # and those that are added meanwhile
+        found.extend(set(_children_of(pid)).difference(found))
+    return found
+
+
+def _children_of(pid: int) -> list[int]:
     """What the threads of a process have started (Linux)."""
     found: list[int] = []
     with contextlib.suppress(OSError):
@@ -214,14 +218,8 @@ class Tree:
     def _found(self) -> set[int]:
         if self._orphans is None:
             self._orphans = set(with_entry(f"{RUN}={self._mark}"))
-        found: set[int] = set()
-        waiting = [self._root, *self._orphans]
-        while waiting:
-            pid = waiting.pop()
-            if pid not in found and Path(f"/proc/{pid}").exists():
-                found.add(pid)
-                waiting += children_of(pid)
-        return found
+        found = _with_descendants([self._root, *self._orphans])
+        return {pid for pid in found if Path(f"/proc/{pid}").exists()}
 
 
 def signal_all(pids: Iterable[int], number: signal.Signals) -> None:

@@ -16,7 +16,7 @@ from scaling.base.formats import plural
 from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import Key, RatesLine, RunLine, StudyLine
-from scaling.run.measure import Prepared
+from scaling.run.prepare import Prepared
 from scaling.run.session import Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of

@@ -13,6 +13,7 @@ before its rates are known calibrates again: after the last of those runs, all i
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Self
 
@@ -153,30 +154,24 @@ def drive(
         display.end()
 
 
+@dataclass
 class _Work:
     """The runs that are to be done, batch after batch, with the account of their time."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        journal: JournalFile,
-        execute: Execute,
-        judge: Judge,
-        display: Display,
-        extra: ExtraTime | None,
-    ) -> None:
-        self.to_do: deque[Batch] = deque()
-        self.steps: deque[Step] = deque()
-        self.replay = Replay()
-        self._plan = plan
-        self._journal = journal
-        self._execute = execute
-        self._judge = judge
-        self._display = display
-        self._extra = extra
-        self._was_busy = False
-        self._time = TimeLeft(plan.expected_s)
-        self._valid_though_busy: set[Key] = set()
+    plan: Plan
+    journal: JournalFile
+    execute: Execute
+    judge: Judge
+    display: Display
+    extra: ExtraTime | None
+    to_do: deque[Batch] = field(default_factory=deque)
+    steps: deque[Step] = field(default_factory=deque)
+    replay: Replay = field(default_factory=Replay)
+    _was_busy: bool = False
+    _valid_though_busy: set[Key] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._time = TimeLeft(self.plan.expected_s)
 
     @property
     def runs_to_do(self) -> int:
@@ -185,7 +180,7 @@ class _Work:
 
     def counts(self) -> Counts:
         """The numbers of the runs that are done, and of all."""
-        done = len(self._journal.runs)
+        done = len(self.journal.runs)
         again = sum(run.attempt > 1 for batch in self.to_do for run in batch)
         return Counts(done, done + self.runs_to_do, self.replay.made_again + again)
 
@@ -222,7 +217,7 @@ class _Work:
             # None of the steps is done too late.
             if self.steps and len(self.steps) * every >= len(first) * steps:
                 words, do, _ = self.steps[0]
-                self._display.running(words, self.left)
+                self.display.running(words, self.left)
                 do()
                 self.steps.popleft()
             else:
@@ -241,7 +236,7 @@ class _Work:
 
     def go_on_with(self, plan: Plan, execute: Execute) -> None:
         """Do what is missing of this plan, whose rates are known."""
-        self._plan, self._execute = plan, execute
+        self.plan, self.execute = plan, execute
         self.to_do = deque(self.replay.missing(plan.together(plan.runs)))
 
     def _give_up(self, workload: str) -> None:
@@ -252,22 +247,22 @@ class _Work:
                 self.to_do.append(batch)
         dropped = sum(map(len, every)) - self.runs_to_do
         runs = plural(dropped, "more run")
-        self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
+        self.display.note(f"{workload}: every run failed; {runs} of it will not be made")
 
     def _do(self, batch: Batch) -> None:
         words = [run_in_words(run.cell) for run in batch]
         more = f" in turn with {len(batch) - 1} more" if len(batch) > 1 else ""
-        self._display.running(f"{words[0]}{more}", self.left)
-        done = self._execute(batch)
+        self.display.running(f"{words[0]}{more}", self.left)
+        done = self.execute(batch)
         for line, record in done:
-            self._journal.append(line, record)
+            self.journal.append(line, record)
         self.to_do.popleft()
         reasons = []
         for run, (line, _), word in zip(batch, done, words, strict=True):
-            reasons.append(self._judge(line))
+            reasons.append(self.judge(line))
             self.learn(line, reasons[-1])
-            figure = figure_of(line, self._plan.workloads[run.cell.workload])
-            self._display.finished(word, figure, self.left)
+            figure = figure_of(line, self.plan.workloads[run.cell.workload])
+            self.display.finished(word, figure, self.left)
         lines = [line for line, _ in done]
         if not self._made_again_at_once(batch, lines, reasons) and any(reasons):
             self._make_again_at_the_end(batch, reasons)
@@ -282,28 +277,28 @@ class _Work:
             self.to_do.append(_again(batch))
         for run, reason in zip(batch, reasons, strict=True):
             if reason is not None and run.key not in self._valid_though_busy:
-                self._display.invalid(reason, again=again)
+                self.display.invalid(reason, again=again)
 
     def _made_again_at_once(
         self, batch: Batch, lines: Sequence[RunLine], reasons: Sequence[str | None]
     ) -> bool:
         """Whether other load disturbed the runs, and there is time to make them again next."""
-        if self._extra is None:
+        if self.extra is None:
             return False
-        why = next(filter(None, map(self._extra.busy, lines)), None)
+        why = next(filter(None, map(self.extra.busy, lines)), None)
         if why is None:
             return False
         took_s = sum(line.elapsed_s or 0.0 for line in lines)
-        again = _may_be_made_again(batch) and self._extra.allows(took_s)
+        again = _may_be_made_again(batch) and self.extra.allows(took_s)
         if again:
             runs = zip(batch, reasons, strict=True)
             self._valid_though_busy |= {run.key for run, reason in runs if reason is None}
             self.to_do.appendleft(_again(batch))
         if again or not self._was_busy:
-            self._display.busy(why, again=again)
+            self.display.busy(why, again=again)
         self._was_busy = not again  # reported once, not for every run on a machine that stays busy
         if again:
-            self._extra.wait(batch[0].cell.workers)
+            self.extra.wait(batch[0].cell.workers)
         return again
 
     def _another_comes_after(self, block: int) -> bool:
@@ -318,10 +313,10 @@ class _Work:
         return run.attempt == 1 and run.block != block
 
     def _show_block(self, block: int) -> None:
-        planned = self._plan.study.every_block
+        planned = self.plan.study.every_block
         if block + 1 < planned:
             text = f"block {block + 1} of {planned} done · {self.left}"
-            self._display.block_done(block, text)
+            self.display.block_done(block, text)
 
 
 def _may_be_made_again(batch: Batch) -> bool:

@@ -83,7 +83,7 @@ class Lines:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._received = b""
+        self._received = bytearray()
 
     async def next(self, limit_s: float | None = None) -> bytes | None:
         """Return the next line without its end; None once there are no more.
@@ -92,7 +92,9 @@ class Lines:
             TimeoutError: none has come for `limit_s`.
         """
         deadline = None if limit_s is None else time.monotonic() + limit_s
-        while b"\n" not in self._received:
+        seen = 0  # a line may have millions of bytes
+        while (end := self._received.find(b"\n", seen)) < 0:
+            seen = len(self._received)
             left_s = None if deadline is None else deadline - time.monotonic()
             if not await ready(self._descriptor, left_s):
                 raise TimeoutError
@@ -103,5 +105,6 @@ class Lines:
             if not chunk:
                 return None
             self._received += chunk
-        line, _, self._received = self._received.partition(b"\n")
+        line = bytes(self._received[:end])
+        del self._received[: end + 1]
         return line

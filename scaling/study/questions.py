@@ -310,7 +310,7 @@ def versions(scope: Scope) -> Iterator[Asked]:
         3.13 over 3.12, 3.14 over 3.12;  3.14t over 3.13t
 
     What else two builds differ in (another compiler, PGO) is in the ratio, too, and must be shown
-    beside it (`scaling.analysis.builds`).
+    beside it (`scaling.analysis.build_differences`).
     """
     for section in _closed(scope):
         names = rising(each.version for each in section.versions)

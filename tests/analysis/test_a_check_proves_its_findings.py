@@ -4,29 +4,32 @@ without. A check has a limit of time.
 Where nobody listens any more, the client ends with the reason; a hang names the user's own line.
 """
 
+import asyncio
 import json
 import random
 import socket
 import threading
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
-from unittest.mock import Mock
 
 import pytest
 
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
 from scaling.analysis.check.exceptions import stuck
 from scaling.base.models import PROCESSES
-from scaling.journal.beside import AppCheck, Kind
+from scaling.journal.check_file import AppCheck, Kind
 from scaling.run.check import runs
 from scaling.run.check.application import causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
-from scaling.run.check.connection import Connection
 from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending, Run
 from scaling.run.load_client import LoadError
+from scaling.run.probe import Phase
+
+ONCE = Sending(worker_of=always(0))
 
 
 def found_by(seen: list[set[Kind]], *suspects: Kind) -> tuple[set[Kind], list[bool]]:
@@ -137,28 +140,46 @@ def test_an_application_that_leaves_no_time_for_threads_is_not_called_sound(
         limited(40.0, monkeypatch)
 
 
+def sent(client: CheckClient, server: socket.socket | str) -> str:
+    """Have it send to a server, to which nobody else talks; return why it failed, if it did."""
+    url = server if isinstance(server, str) else f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    async def send() -> None:
+        client.start()
+        try:
+            await client.at(Phase("serving", {"urls": [url]}))
+        finally:
+            client.close()
+
+    try:
+        asyncio.run(send())
+    except LoadError as error:
+        return str(error)
+    return ""
+
+
 def test_a_refused_connection_is_a_missing_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    client = CheckClient([{"path": "/"}], Sending(worker_of=always(0)))
-    with pytest.raises(LoadError, match="a request was not answered"):
-        client.send_all([f"http://127.0.0.1:{port}"])
-    (answer,) = client.sequence
-    assert "no answer: ConnectionRefusedError" in answer.failure
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    client = CheckClient([{"path": "/"}], ONCE)
+    assert sent(client, url) == "a request was not answered"
+    (answer,) = client.seen.sequence
+    assert answer.failure == "no answer: connection refused"
 
 
 def test_a_server_that_is_gone_is_not_called_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has closed the connection, and a second one cannot be made in time."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        connection = Connection(f"http://127.0.0.1:{server.getsockname()[1]}", 5.0)
-        connection.send({"path": "/"})
-        with server.accept()[0] as accepted:
-            accepted.recv(4096)
-        late = Mock(side_effect=TimeoutError)
-        monkeypatch.setattr("scaling.run.check.connection.send", late)
-        answer = connection.answer({"path": "/"}, time.monotonic() + 5.0)
-    connection.close()
-    assert "no answer: RemoteDisconnected" in answer.failure
+    """It has closed the connection, and does not answer on a second one."""
+    monkeypatch.setattr("scaling.run.check.client.ANSWER_S", 0.5)
+    client = CheckClient([{"path": "/"}], ONCE)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def close_the_first() -> None:
+            with server.accept()[0] as accepted:
+                accepted.recv(4096)
+
+        pool.submit(close_the_first)
+        assert sent(client, server) == "a request was not answered"
+    assert client.seen.sequence[0].failure == "no answer: connection closed"
 
 
 def test_only_the_first_answer_must_have_what_is_saved() -> None:
@@ -182,27 +203,32 @@ def test_only_the_first_answer_must_have_what_is_saved() -> None:
         threading.Thread(target=server.serve_forever).start()
         request = {"path": "/", "save": {"token": "/token"}}
         client = CheckClient([request], Sending(worker_of=always(0), together_s=0.05))
-        again = CheckClient([request], Sending(worker_of=always(0)))
-        for each in (client, again):
-            each.send_all([f"http://127.0.0.1:{server.server_port}"])
+        again = CheckClient([request], ONCE)
+        assert [sent(each, server.socket) for each in (client, again)] == ["", ""]
         server.shutdown()
-    assert (client.given_up, client.unsaved) == (False, {})
-    assert again.unsaved == {0: "the answer has nothing at /token to save"}
+    assert client.seen.unsaved == {}
+    assert client.secrets == {"abcd"}
+    assert again.seen.unsaved == {0: "the answer has nothing at /token to save"}
 
 
 def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
     parts = [b"data: a\n\n", b"data: [DO", b"NE]\n\n"]
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        asking = Connection(f"http://127.0.0.1:{server.getsockname()[1]}", 2.0)
-        asking.send({"path": "/"})
-        accepted, _ = server.accept()
-        with accepted:
-            accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
-            accepted.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
-            accepted.sendall(b"".join(b"%x\r\n%b\r\n" % (len(each), each) for each in parts))
-            answer = asking.answer({"path": "/"}, time.monotonic() + 2)
-        asking.close()
-    assert (answer.body, answer.failure) == (b"".join(parts), "")
+    client = CheckClient([{"path": "/"}], replace(ONCE, length=1))
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def stream() -> None:
+            with server.accept()[0] as accepted:
+                accepted.recv(4096)
+                accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
+                accepted.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
+                for each in parts:
+                    accepted.sendall(b"%x\r\n%b\r\n" % (len(each), each))
+                accepted.recv(4096)  # until it is closed
+
+        pool.submit(stream)
+        assert sent(client, server) == ""
+    (answer,) = client.seen.sequence
+    assert (answer.status, answer.body, answer.failure) == (200, b"".join(parts), "")
 
 
 def test_host_and_worker_that_wait_for_each_other_are_left_out() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from scaling.report import csv
-from scaling.report.page import page, tables_markdown
 from scaling.report.render.grid import Heading
 from scaling.report.show import print_answer
 from scaling.report.view import plots, view
@@ -15,6 +14,7 @@ from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import of_question
 from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked
 from scaling.study.sections import Scope
+from tests.support.documents import page, tables_markdown
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 

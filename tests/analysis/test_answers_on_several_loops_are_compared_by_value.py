@@ -9,7 +9,7 @@ from scaling.analysis.check.answers import Answer, Reference
 from scaling.analysis.check.causes import BY_KIND
 from scaling.analysis.check.exceptions import raised
 from scaling.analysis.check.findings import Judge, Seen
-from scaling.journal.beside import KINDS, Finding
+from scaling.journal.check_file import KINDS, Finding
 from scaling.journal.record import GilStates
 from tests.support.children import ROOT
 

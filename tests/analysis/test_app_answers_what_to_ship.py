@@ -2,21 +2,23 @@
 differ.
 """
 
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 import pytest
 
 from scaling.analysis.tables.study import Study
 from scaling.base.errors import UsageError
-from scaling.journal.beside import AppCheck, Finding, write_check
+from scaling.journal.check_file import AppCheck, Finding, write_check
 from scaling.journal.file import FILE_NAME
 from scaling.journal.record import Calibration, Cell, ParameterValue
 from scaling.report.output import answered
-from scaling.report.view import deploy
-from scaling.report.view.application import NOT_DECIDED, POOLS, fitting, shipped
+from scaling.report.view import application, deploy
+from scaling.report.view.application import NOT_DECIDED, POOLS, fitting, shipped, trade
 from scaling.report.view.deploy import write_program
 from scaling.study.questions import MEMORY, P99, THROUGHPUT
 from tests.support.cli import Command
@@ -105,6 +107,16 @@ def test_workers_that_fit_are_counted_from_one_and_the_slope() -> None:
     assert "3.14t threads 0" in few
     assert many.startswith("Workers in 2.00 GiB, extrapolated from N ≤ 2: ")
     assert "3.14t threads " in many
+
+
+def test_what_is_lost_at_most_is_rounded_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"model": "threads", "measure": THROUGHPUT, "at_most_percent": 3.1, "ratio": 1.0},
+        {"model": "threads", "measure": MEMORY, "at_most_percent": math.nan, "ratio": 0.6},
+    ]
+    monkeypatch.setattr(application, "shipped", lambda _: pd.DataFrame(rows))
+    said = trade(cast(Study, None))
+    assert said == "Threads: at most 4 % fewer requests for 40 % less memory."
 
 
 # ----------------------------------------------------------------------------- what the check found

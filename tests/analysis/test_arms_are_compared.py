@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scaling.analysis.builds import build_differences
+from scaling.analysis.build_differences import build_differences
 from scaling.journal.record import ArmRecord, RunLine, StudyLine
 from scaling.report.view.view import STUDY
 from scaling.study.questions import CPU, THROUGHPUT

@@ -49,6 +49,12 @@ def test_what_can_be_read_is_read(
     assert (len(found.frame), len(found.notes)) == (runs, notes)
 
 
+def test_damaged_ticks_make_their_own_run_invalid(tmp_path: Path) -> None:
+    damaged = WHOLE[2].replace(b'"errors":[0,', b'"errors":[o,')
+    frame = read_journal(written(tmp_path, *WHOLE[:2], damaged, *WHOLE[3:])).frame
+    assert frame["reasons"].tolist() == [(), ("garbled",), (), ()]
+
+
 def test_rubbish_in_the_middle_is_skipped_and_reported_by_line_number(tmp_path: Path) -> None:
     rubbish = [b'{"kind":"run","cell":{"work\n', b"\xff\xfe\x00\n", b'{"kind":"run"}\n', b"\n"]
     file = written(tmp_path, *WHOLE[:2], *rubbish, *WHOLE[2:])

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.run.calibrate import PROCESSES_MOST, generator_processes, measure_ceilings
+from scaling.run.ceilings import PROCESSES_MOST, generator_processes, measure_ceilings
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import InterruptedStudyError

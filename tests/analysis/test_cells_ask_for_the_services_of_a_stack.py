@@ -23,9 +23,9 @@ from scaling.journal.record import (
     ServiceUse,
     WorkloadFacts,
 )
-from scaling.run.child import Ending
+from scaling.run.child import Ending, Run
 from scaling.run.execute import Executor
-from scaling.run.load import GeneratorProgram
+from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.services import Services, ServiceUsage
@@ -92,11 +92,11 @@ class Broken(Services):
         )
 
 
-def run_with(services: Services) -> tuple[RunLine, bytes | None]:
+def run_with(services: Services, block: int = 0) -> tuple[RunLine, bytes | None]:
     here = with_(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
     plan = planned("[[workloads]]\nname = 'web'", arms={"3.14t": here}, workers=("1",))
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH")
-    (run, *_) = plan.runs
+    (run, *_) = plan.block(block)
     cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
     asked = run._replace(cell=cell)
     generators = GeneratorProgram(python=sys.executable, environment={})
@@ -137,6 +137,21 @@ def test_all_services_of_a_run_that_hung_are_made_anew(monkeypatch: pytest.Monke
     monkeypatch.setattr("scaling.run.execute.run_child", lambda _: ending)
     assert run_with(Hanging(sys.executable, {}))[0].outcome == "timed-out"
     assert Hanging.ended == ["postgres", "pgbouncer"]  # one of them may be why
+
+
+def test_arrivals_are_those_of_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell of a block has the same, and other blocks have others."""
+    seeds: list[int] = []
+
+    def note(run: Run) -> Ending:
+        assert isinstance(run.client, Generator)
+        seeds.append(run.client._asked.seed)
+        return Ending("crashed", elapsed_s=1.0)
+
+    monkeypatch.setattr("scaling.run.execute.run_child", note)
+    for block in (0, 0, 1):
+        run_with(Hanging(sys.executable, {}), block)
+    assert seeds[0] == seeds[1] != seeds[2]
 
 
 ONE = (("3.14t", "threads"),)

@@ -5,18 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.tables.study import Study
+from scaling.analysis.table.load import read_journal
+from scaling.analysis.tables.study import Study, counting_lines
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME
 from scaling.journal.record import RunLine
 from scaling.report.compare import compare
 from scaling.report.csv import comparison, summary
-from scaling.report.page import tables_markdown
 from scaling.report.view.notes import layout
 from tests.support.cli import Command
+from tests.support.documents import tables_markdown
 from tests.support.printing import printed_by
 from tests.support.runs import throttled, with_
-from tests.support.studies import FakeStudy, in_memory, one
+from tests.support.studies import FakeStudy, one, write
 
 MODELS = ("threads", "processes")
 TWO = FakeStudy(arms=("3.14", "3.14t"), models=MODELS, workers=(1, 2), ticks=4)
@@ -66,13 +68,18 @@ def test_small_ratios_of_two_builds_are_of_these_binaries(
     assert ("holds for these binaries only" in layout(study)) is said
 
 
-def test_runs_made_again_are_reported() -> None:
+def test_runs_made_again_are_reported_and_what_is_read_again_is_the_attempt_that_counts(
+    tmp_path: Path,
+) -> None:
     study = replace(TWO, models=("threads",))
     first, *rest = study.runs
     bad, again = throttled(first), with_(first, attempt=2)
-    made = Study.of(in_memory([study.first_line, bad, *rest, again]))
+    made = Study.of(
+        read_journal(write([study.first_line, bad, *rest, again], tmp_path / FILE_NAME))
+    )
     assert "1 run made again" in tables_markdown(made)
     assert summary(made)["again"].sum() == 1
+    assert [*counting_lines(made, "echo")] == [*rest, again]
     assert "made again" not in tables_markdown(study.study)
 
 

@@ -11,7 +11,6 @@ from scaling.analysis.tables.study import Study
 from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord
 from scaling.machine.topology import Topology
 from scaling.report.csv import comparison, summary
-from scaling.report.page import tables_markdown
 from scaling.report.show import show
 from scaling.report.view.notes import NOTES, warnings
 from scaling.report.view.notes import controls as controls_note
@@ -21,6 +20,7 @@ from scaling.study.file import study_from
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import controls_line, plan_view
 from tests.support.descriptions import WORKLOADS, description
+from tests.support.documents import tables_markdown
 from tests.support.plans import flagged
 from tests.support.printing import printed, printed_by
 from tests.support.runs import Change, of_workers, with_

@@ -71,6 +71,14 @@ def test_cells_that_differ_are_no_drift() -> None:
     assert notes.drift(MADE.study) == ""
 
 
+def test_runs_that_were_made_again_are_no_part_of_it() -> None:
+    """They are made at the end, in an order of their own."""
+    first = study(1, over_time=-0.08)
+    again = first[first["block"] == 0].assign(attempt=2, at=first["at"].max())
+    again["throughput_per_s"] *= 2
+    pd.testing.assert_frame_equal(drift(pd.concat([first, again])), drift(first))
+
+
 def test_a_machine_that_slows_down_is_reported_in_a_note() -> None:
     study = replace(MADE, change=lambda run: with_speed(run, 1 - 0.02 * run.block)).study
     text = notes.drift(study)

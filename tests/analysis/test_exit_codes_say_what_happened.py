@@ -19,7 +19,7 @@ import pytest
 import scaling.base.gone
 import scaling.cli
 from scaling.cli import app_steps, program
-from scaling.journal.beside import AppCheck, Finding, read_check
+from scaling.journal.check_file import AppCheck, Finding, read_check
 from tests.support.children import ROOT
 from tests.support.cli import BUILD, Command, environment
 from tests.support.served_studies import FakeAppStudy

@@ -13,7 +13,7 @@ from scaling.journal.record import WorkloadFacts, decode_line, encode_line
 from scaling.run.child import Ending, Run
 from scaling.run.execute import Executor
 from scaling.run.load import GeneratorProgram
-from scaling.run.measure import Prepared
+from scaling.run.prepare import Prepared
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.table import cost_of, one_line, plan_rows, plan_view, reservations

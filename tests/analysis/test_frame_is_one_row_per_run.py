@@ -17,7 +17,7 @@ from scaling.analysis.table.run_fields import own_figures
 from scaling.journal.record import Record, ThreadUse, WorkerRecord
 from tests.support.runs import NS, changing, of_workers, with_
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import FakeStudy, columns_of, write
+from tests.support.studies import FakeStudy, columns_of
 
 MADE = FakeStudy(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
 
@@ -35,7 +35,7 @@ def test_a_folder_a_file_and_a_gzipped_file_mean_the_same(folder: Path) -> None:
     frame = scaling.load(folder)
     assert len(frame) == 2 * 2 * 2
     pd.testing.assert_frame_equal(frame, scaling.load(str(file)))
-    pd.testing.assert_frame_equal(frame, scaling.load([packed]))
+    pd.testing.assert_frame_equal(frame, scaling.load(packed))
 
 
 def test_columns_are_in_their_order_and_dtypes() -> None:
@@ -72,14 +72,6 @@ def test_a_run_that_was_not_measured_has_a_row_without_figures() -> None:
 )
 def test_os_threads_are_counted_once_for_each_process(model: str, threads: int) -> None:
     assert FakeStudy(models=(model,), workers=(2,), blocks=1).row["os_threads"] == threads
-
-
-def test_several_journals_make_one_frame_and_stay_separate(folder: Path, tmp_path: Path) -> None:
-    other = write(FakeStudy(name="other", arms=("3.14",), blocks=1).lines, tmp_path / "b.jsonl")
-    frame = scaling.load([folder, folder, other])
-    assert frame["study"].value_counts().to_dict() == {"made": 8, "made #2": 8, "other": 3}
-    assert list(frame.columns) == list(COLUMNS)
-    assert str(frame["arm"].dtype) == "category"
 
 
 def test_a_file_name_is_short_and_its_own() -> None:

@@ -14,12 +14,19 @@ import pytest
 from scaling.analysis.table import load
 from scaling.analysis.table.load import read_journal
 from scaling.journal.file import FILE_NAME
-from scaling.journal.reading import read_lines
-from scaling.journal.record import Calibration, CeilingLine, RatesLine, RunLine, encode_line
+from scaling.journal.reading import read_split
+from scaling.journal.record import Calibration, CeilingLine, Load, RatesLine, RunLine, encode_line
 from tests.support.children import PATIENCE_S, environment
+from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
-MADE = FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3)
+
+def loaded(run: RunLine) -> RunLine:
+    """Runs of the last block, which is in the last part, have another load generator."""
+    return with_(run, load=Load(processes=2 if run.block == 2 else 1))
+
+
+MADE = FakeStudy(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3, change=loaded)
 RATES = RatesLine(
     calibrations=[Calibration(workload="echo", baseline=MADE.every_cell[0], peak_per_s=9.0)],
     runs_per_block=4,
@@ -71,13 +78,13 @@ def read_by_three(
 
 
 def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
-    whole = list(read_lines(path, lambda _: None))
+    whole = list(read_split(path, lambda _: None))
     size = path.stat().st_size
     line = len(encode_line(LINES[0]))
     for meet in (1, line - 1, line, line + 1, size // 2, size - 1, size, size + 1):
         notes: list[str] = []
-        head, *first = read_lines(path, notes.append, range(meet))
-        again, *second = read_lines(path, notes.append, range(meet, size + 1))
+        head, *first = read_split(path, notes.append, range(meet))
+        again, *second = read_split(path, notes.append, range(meet, size + 1))
         assert [head, *first, *second] == whole
         assert again == head
         assert notes == [f"{path}: line {UNREADABLE + 1} skipped: " + notes[0].partition("d: ")[2]]

@@ -37,6 +37,7 @@ def test_a_word_holds_where_every_machine_says_the_same() -> None:
         (study("b", SCALES).study, {"faster"}, "everywhere"),
         (other, {"faster", "slower"}, "not everywhere"),
         (few, {"faster", ""}, "undecided"),
+        (study("b", SCALES, workers=(1,)).study, {"faster"}, "undecided"),  # at another N
     ):
         found = conclusions({"a": same, "b": with_it})
         found = found[found["question"] == "over processes"]

@@ -70,6 +70,7 @@ def test_two_ways_of_asking_for_one_study_are_one_study() -> None:
         ({"study": document(seed=2, blocks=9)}, ("the study (blocks, seed)",)),
         ({"machine": replace(MACHINE, id="1" * 32)}, ("the machine (id)",)),
         ({"machine": replace(MACHINE, kernel="Linux 7")}, ("the machine (kernel)",)),
+        ({"machine": replace(MACHINE, cpu_quota=1.5)}, ("the machine (cpu_quota)",)),
         ({"machine": replace(MACHINE, memory_bytes=999)}, ()),  # a reboot may count it differently
         ({"arms": {"3.14t": replace(BUILD, description=None)}}, ("the builds (3.14t)",)),
         ({"pins": "cc"}, ("the pinned packages",)),

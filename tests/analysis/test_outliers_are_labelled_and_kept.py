@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scaling.analysis.table.marks import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.report.page import tables_markdown
 from scaling.report.view.notes import outliers as note
+from tests.support.documents import tables_markdown
 from tests.support.runs import throttled, with_speed
 from tests.support.studies import FakeStudy
 

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from scaling.analysis.tables.study import Study
-from scaling.report.page import page
 from scaling.report.publish import PAGE
 from tests.support.chromium import Chromium, Page, chromium
+from tests.support.documents import page
 from tests.support.once import made_once
 from tests.support.published import PUBLISHED
 from tests.support.served_studies import FakeAppStudy

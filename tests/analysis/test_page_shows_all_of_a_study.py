@@ -15,10 +15,10 @@ from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import RunLine, StudyLine
 from scaling.report.environment import study_file
 from scaling.report.output import write_again
-from scaling.report.page import page, tables_markdown
 from scaling.report.view.view import view_of
 from scaling.study.file import read_study, study_from
 from tests.support.cli import Command
+from tests.support.documents import page, tables_markdown
 from tests.support.html_outline import Outline
 from tests.support.plans import flagged
 from tests.support.published import FOLDERS, PUBLISHED, study_of
@@ -139,7 +139,7 @@ def test_no_valid_run_is_no_figure_and_the_same_journal_gives_the_same_page() ->
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
-@pytest.mark.parametrize("name", ["app-fastapi", "primitives"])
+@pytest.mark.parametrize("name", ["app-starlette", "primitives"])
 def test_without_its_plots_a_page_is_small(name: str) -> None:
     assert len(page(study_of(PUBLISHED / "epyc-2-cores-3" / name)).encode()) <= 400_000
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import CeilingLine, Line, RunLine, encode_line
-from scaling.run.measure import Prepared
+from scaling.run.prepare import Prepared
 from scaling.run.remaining_work import lines, read_runs, work_in
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description

@@ -21,7 +21,7 @@ from scaling.journal.record import (
     WorkloadFacts,
     decode_record,
 )
-from scaling.machine.identity import open_files_limit
+from scaling.machine.limits import open_files_limit
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import memory_bytes
 from scaling.study.plan.refusals import (
@@ -282,7 +282,7 @@ def test_the_plan_has_the_limits_of_the_machine(
 ) -> None:
     """The hard limit of open files counts. A control group may allow less memory than there is."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (500, 1000))
-    monkeypatch.setattr("scaling.run.measure.memory_limit_bytes", lambda: float(1 << 20))
+    monkeypatch.setattr("scaling.run.prepare.memory_limit_bytes", lambda: float(1 << 20))
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "many.toml").write_text(
         'controls = false\nworkers = [1]\nloops = ["asyncio"]\n'

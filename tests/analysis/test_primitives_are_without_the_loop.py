@@ -96,6 +96,14 @@ def test_a_block_without_the_loop_has_that_of_the_others_and_a_study_without_has
     np.testing.assert_allclose(alone[THROUGHPUT], 1 / (1 / 500 + 1 / LOOP_PER_S), rtol=0.01)
 
 
+def test_the_loop_is_that_of_the_same_block() -> None:
+    """A machine that becomes slower takes as much from both."""
+    slower = made(change=lambda run: with_speed(planted(run), 1 / (1 + run.block)))
+    locks = of(slower.frame, "lock", 1)
+    expected = CALLS_PER_S["lock"][1] / (1 + locks["block"])
+    np.testing.assert_allclose(locks[THROUGHPUT], expected, rtol=0.01)
+
+
 def test_a_row_that_is_no_slower_than_the_loop_in_one_block_has_no_values() -> None:
     def lucky(run: RunLine) -> RunLine:
         is_lock = run.cell.parameters["primitive"] == "lock"

@@ -61,7 +61,7 @@ def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path
 def test_a_page_that_names_a_path_is_not_published(
     results: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scaling.report.output.page", lambda *_: "\nsee /home/ann/notes")
+    monkeypatch.setattr("scaling.report.output.html", lambda *_: "\nsee /home/ann/notes")
     done = command("publish", str(results), "out")
     assert done.returncode == 1
     assert "index.html: line 2 names '/home/ann'" in done.stderr
@@ -119,7 +119,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scaling.report.output.write_tables", full)
+    monkeypatch.setattr("scaling.report.output.write_csv", full)
     with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
         publish(published, published, QUIET)
     assert contents(published) == before

@@ -17,12 +17,13 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.tables.words import SCALES
-from scaling.journal.beside import NAMES as BESIDE
-from scaling.report.files import PLOTS, TABLES, write_tables
+from scaling.journal.check_file import CHECK_FILE
+from scaling.report.files import PLOTS, TABLES, write_csv
 from scaling.report.index import ratios
-from scaling.report.page import page, tables_markdown
+from scaling.report.page import document
 from scaling.report.programs import FILE_NAME, PROGRAMS, programs
 from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
+from scaling.report.render.document import html, markdown
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings
 from tests.support.claims import page as claims_page
@@ -51,7 +52,8 @@ of_all = pytest.mark.parametrize("folder", [ALL], ids=["all"])
 IN_FULL_HERE = {
     *("epyc-2-cores/remedies-echo", "xeon-2-cores/million", "xeon-2-cores-2/versions"),
     *("xeon-2-cores-2/gateway", "xeon-2-cores-2/stack-2020", "xeon-2-cores-2/slo"),
-    *(f"epyc-2-cores-3/{name}" for name in ("app-fastapi", "broadcast", "cache", "losses")),
+    *(f"epyc-2-cores-3/{name}" for name in ("broadcast", "cache", "losses")),
+    "epyc-2-cores-4/app-fastapi",
     *(f"epyc-2-cores-3/{name}" for name in ("outside-httpbin", "primitives", "scale", "state")),
 }
 """One of each kind; the pages of the others take a minute."""
@@ -87,17 +89,14 @@ def _text(value: object) -> str:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_figures_and_descriptions_are_made_of_the_journal(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scaling.report.files.tables_markdown", lambda _: "")  # see below
+def test_figures_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
     study = study_of(folder)
-    write_tables(study, tmp_path)
+    write_csv(study, tmp_path)
     write_descriptions(study, tmp_path)
     made = {file.name for file in tmp_path.iterdir()}
     there = {file.name for file in folder.iterdir() if file.is_file()}
-    assert made | {PAGE} == there - {PUBLISHED[0], *BESIDE}
-    for name in made - {TABLES}:
+    assert made | {PAGE, TABLES} == there - {PUBLISHED[0], CHECK_FILE}
+    for name in made:
         require_same(tmp_path / name, folder / name)
 
 
@@ -105,8 +104,9 @@ def test_figures_and_descriptions_are_made_of_the_journal(
 @pytest.mark.parametrize("folder", IN_FULL)
 def test_tables_and_page_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
     study = study_of(folder)
-    (tmp_path / TABLES).write_text(tables_markdown(study), encoding="utf-8")
-    (tmp_path / PAGE).write_text(page(study, plots=PLOTS), encoding="utf-8")
+    found = document(study, list(drawings(study)), PLOTS)
+    (tmp_path / TABLES).write_text(markdown(found), encoding="utf-8")
+    (tmp_path / PAGE).write_text(html(found), encoding="utf-8")
     for name in (TABLES, PAGE):
         require_same(tmp_path / name, folder / name)
 

@@ -26,8 +26,9 @@ from scaling.journal.record import (
     RunLine,
     WorkloadFacts,
 )
-from scaling.run.calibrate import Peaks
-from scaling.run.measure import Prepared, measure
+from scaling.run.measure import measure
+from scaling.run.peaks import Peaks
+from scaling.run.prepare import Prepared, generators_of
 from scaling.run.progress import Display, PlainLines
 from scaling.run.remaining_work import read_runs, work_in
 from scaling.run.session import Done, InterruptedStudyError
@@ -344,6 +345,12 @@ def test_a_resumed_study_keeps_its_generator_processes(
         measure(ready, tmp_path / "study", Told())
     measure(ready, tmp_path / "study", Told())
     assert given == [1, 1, 1, 3, 3]
+
+
+def test_a_generator_has_the_gil_on_whatever_build(ready: Prepared) -> None:
+    """So studies with and without an arm that has it are loaded alike."""
+    free = {"3.14t": ready.arms["3.14t"]}
+    assert generators_of(replace(ready, arms=free), 1).environment["PYTHON_GIL"] == "1"
 
 
 def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(

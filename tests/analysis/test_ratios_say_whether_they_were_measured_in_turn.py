@@ -3,8 +3,8 @@
 from scaling.analysis.tables.study import Study
 from scaling.journal.record import RunLine
 from scaling.report.csv import comparison
-from scaling.report.page import tables_markdown
 from scaling.report.view.notes import turns
+from tests.support.documents import tables_markdown
 from tests.support.runs import Change, changing, with_
 from tests.support.studies import FakeStudy
 

@@ -15,7 +15,7 @@ from scaling.journal.record import Cell
 from scaling.report.view.notes import controls_that_help
 from scaling.report.view.tables import SETTINGS as SETTINGS_TABLE
 from scaling.report.view.view import view_of
-from scaling.run.measure import ChildNeeds
+from scaling.run.prepare import ChildNeeds
 from scaling.study.app_options import AppAsked
 from scaling.study.definition import Options
 from scaling.study.file import load_study_file

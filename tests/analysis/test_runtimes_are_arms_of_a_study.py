@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scaling.analysis.builds import build_differences
+from scaling.analysis.build_differences import build_differences
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
@@ -18,7 +18,7 @@ from scaling.journal.record import (
     RunLine,
 )
 from scaling.report.view.tables import builds
-from scaling.run.measure import ChildNeeds, Prepared, prepare_arms, services_of
+from scaling.run.prepare import ChildNeeds, Prepared, prepare_arms, services_of
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import group_for
 from tests.support.fake_builds import say_nothing

@@ -1,13 +1,15 @@
 """What requests save, cookies and tokens stand in no journal, page, log or message."""
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scaling.analysis.check.answers import Answer
-from scaling.run.check import saved as of_check
+from scaling.journal.record import Load
+from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
 from tests.applications import live
 from tests.support.app_checks import APPLICATIONS, hurry
@@ -41,18 +43,12 @@ NOTHING = "nothing"
         ("cookie:none", NOTHING),
     ],
 )
-def test_generator_and_check_save_the_same(source: str, value: str) -> None:
-    """They are two programs, with the rules in each."""
-    save, body = {"it": source}, BODY.encode()
+def test_what_is_saved(source: str, value: str) -> None:
     try:
-        generator = sequence.saved(save, sequence.Answer(HEADERS, body))["it"]
+        found = sequence.saved({"it": source}, sequence.Answer(HEADERS, BODY.encode()))["it"]
     except sequence.NothingThereError:
-        generator = NOTHING
-    try:
-        check = of_check.saved({"save": save}, Answer(headers=HEADERS, body=body))["it"]
-    except of_check.NothingThereError:
-        check = NOTHING
-    assert generator == check == value
+        found = NOTHING
+    assert found == value
 
 
 @pytest.mark.parametrize(
@@ -70,14 +66,11 @@ def test_generator_and_check_save_the_same(source: str, value: str) -> None:
         ({"websocket": "/", "send": [["{it}"]]}, {"send": ['["a/\\"\\u00fc"]']}),
     ],
 )
-def test_generator_and_check_fill_the_same(
+def test_a_value_is_written_as_its_place_takes_it(
     document: dict[str, Any], filled: dict[str, Any]
 ) -> None:
-    values = {"it": 'a/"ü'}
-    request = request_from(document, "here")
-    check = of_check.filled(request.document(), values)
-    assert filled.items() <= check.items()
-    assert sequence.filled(request, values) == Request(**check)
+    found = sequence.filled(request_from(document, "here"), {"it": 'a/"ü'})
+    assert filled.items() <= vars(found).items()
 
 
 # --- hidden --------------------------------------------------------------------------------------
@@ -107,6 +100,24 @@ def test_where_values_are_not_known_only_types_and_places_are_kept() -> None:
     record = {"failure": {"error": "KeyError: planted"}, "facts": {"server": "uvicorn 0.54"}}
     found = json.loads(Hiding((), None).in_record(json.dumps(record).encode()))
     assert found == {"failure": {"error": f"KeyError: {HIDDEN}"}, "facts": record["facts"]}
+
+
+@pytest.mark.parametrize(("save", "known"), [({}, True), ({"token": "/token"}, False)])
+def test_what_a_generator_saves_is_not_known_until_its_result(
+    save: dict[str, str], known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that ends before says nothing of it."""
+
+    async def done(*_: object) -> bytes:
+        return b""
+
+    for name in ("_send", "_line"):
+        monkeypatch.setattr(Generator, name, done)
+    requests = [{"path": "/", "save": save}]
+    program = GeneratorProgram(python=sys.executable, environment={}, requests=requests)
+    generator = Generator(program, Load(), warmup_s=0.0)
+    asyncio.run(generator.connect(["http://127.0.0.1:9"], []))
+    assert generator.secrets == (set() if known else None)
 
 
 REQUESTS = [

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, WorkloadFacts
 from scaling.report.csv import summary
-from scaling.report.page import page, tables_markdown
 from scaling.report.show import print_answer
 from scaling.report.view.plots import caption
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import scaled, scaled_to
 from tests.support import plans
 from tests.support.descriptions import NAP
+from tests.support.documents import page, tables_markdown
 from tests.support.printing import printed_by
 from tests.support.studies import FakeStudy
 

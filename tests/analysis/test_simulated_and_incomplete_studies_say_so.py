@@ -18,12 +18,12 @@ from scaling.report.compare import compare
 from scaling.report.environment import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
-from scaling.report.files import write_plots, write_tables
+from scaling.report.files import TABLES, write_csv, write_plots
 from scaling.report.gate import gate
-from scaling.report.page import page, tables_markdown
 from scaling.report.show import show
 from scaling.report.view.plots import drawings
 from tests.support.cli import Command
+from tests.support.documents import page, tables_markdown
 from tests.support.printing import printed_by
 from tests.support.runs import with_, with_readings
 from tests.support.studies import FakeStudy, in_memory
@@ -65,8 +65,9 @@ def test_page_tables_files_and_every_plot_say_it(study: Study, tmp_path: Path) -
     drawn = list(drawings(study))
     (tmp_path / "report.html").write_text(page(study, drawn), encoding="utf-8")
     (tmp_path / "environment.json").write_text(environment_text(study))
-    files = write_tables(study, tmp_path) + write_plots(drawn, tmp_path, ["svg"])
-    assert {file.suffix for file in files} == {".md", ".csv", ".svg"}
+    (tmp_path / TABLES).write_text(tables_markdown(study))
+    files = write_csv(study, tmp_path) + write_plots(drawn, tmp_path, ["svg"])
+    assert {file.suffix for file in files} == {".csv", ".svg"}
     silent = [
         each.name for each in tmp_path.iterdir() if "simulated" not in each.read_text().lower()
     ]
@@ -165,3 +166,6 @@ def test_what_belongs_to_a_study_is_what_it_was_asked_and_what_1_x_added() -> No
     more = replace(WHOLE, blocks=7, head={"blocks": 6})
     assert missing_of(more) == ""
     assert missing_of(more, lost=1) == "incomplete: 20 of 21 runs"
+    blocks = {"headline_blocks": 2}
+    headline = replace(WHOLE, head={"headline_runs": {"echo": 2}}, options=blocks)
+    assert missing_of(headline) == "incomplete: 18 of 22 runs"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scaling.analysis.check.answers import Answer
 from scaling.analysis.check.findings import Judge, Seen
 from scaling.analysis.check.state import Baseline, in_turn, passes, worker_of
-from scaling.journal.beside import Finding
+from scaling.journal.check_file import Finding
 from scaling.run.check.client import Sending, always
 from scaling.run.check.runs import OutOfTimeError
 from scaling.run.check.state import ROUNDS, StateCheck

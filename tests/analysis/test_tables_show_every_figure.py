@@ -10,11 +10,11 @@ import pytest
 
 from scaling.base.formats import number
 from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line, encode_line
-from scaling.report.files import COMPARISON, SUMMARY, write_tables
-from scaling.report.page import page, tables_markdown
+from scaling.report.files import COMPARISON, SUMMARY, write_csv
 from scaling.report.show import show
 from scaling.report.view.tables import FIGURES, FIRST_BYTES, OTHER_FIGURES, TIME
-from scaling.run.measure import Prepared
+from scaling.run.prepare import Prepared
+from tests.support.documents import page, tables_markdown
 from tests.support.plans import TWO_CORES, planned
 from tests.support.printing import printed_by
 from tests.support.runs import changing, crashed, throttled, with_
@@ -83,7 +83,7 @@ def test_invalid_runs_are_in_no_figure_and_suspect_ones_are_used_and_counted(
 
 def test_every_csv_file_has_the_same_columns_for_a_figure(tmp_path: Path) -> None:
     study = FakeStudy(arms=("3.14", "3.14t"), blocks=6, ticks=4, options={"scale": 0.25}).study
-    write_tables(study, tmp_path)
+    write_csv(study, tmp_path)
     for file, figure in {SUMMARY: "speedup", COMPARISON: "ratio"}.items():
         rows = pd.read_csv(tmp_path / file)
         first = list(rows).index(figure)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from scaling.analysis.forecast import PUBLISHED, announced, forecast, half_width
 from scaling.analysis.statistics.intervals import both_ends
 from scaling.analysis.tables.study import read
-from scaling.journal.record import Description
+from scaling.journal.record import Description, WorkloadFacts
 from scaling.run.session import Replay
 from scaling.run.time_left import SHARE
 from scaling.study.app_options import AppAsked
@@ -45,12 +45,12 @@ MINUTE_S = 60
 TURNING = replace(ECHO, alone=None)
 
 
-def made(blocks: int, headline_blocks: int) -> Plan:
+def made(blocks: int, headline_blocks: int, facts: WorkloadFacts = TURNING) -> Plan:
     """Threads and processes at two Ns: the group of N = 2 has the headline."""
     text = f"headline_blocks = {headline_blocks}\nblocks = {blocks}\n{ECHO_FILE}"
     return planned(
         text,
-        workloads={"echo": TURNING},
+        workloads={"echo": facts},
         model=("threads,processes",),
         workers=("1,2",),
         seconds=1.0,
@@ -79,6 +79,14 @@ def test_blocks_of_headline_groups_alone_come_after_whole_ones() -> None:
     assert few.total_s == pytest.approx(3 * few.block_s + few.headline_s)
     assert 0 < few.headline_s < few.block_s
     assert abs((1 - RESERVE) * (1 + SHARE) - 1) < 0.005  # enough for disturbed runs
+
+
+def test_cells_that_never_take_turns_have_blocks_of_their_headline_too() -> None:
+    plan = made(3, 4, replace(ECHO, alone="its service answers while it is stopped"))
+    assert all(group.alone for group in plan.groups)
+    ends = [(cell.model, cell.workers, repeat) for cell, repeat in plan.headline_slots]
+    assert ends == [("threads", 2, 0), ("processes", 2, 0)]
+    assert len(plan.block(3)) == 2
 
 
 def test_a_study_with_them_is_resumed_and_complete_when_they_are_made(tmp_path: Path) -> None:

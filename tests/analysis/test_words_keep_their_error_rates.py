@@ -10,6 +10,8 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.hypotheses import splits
 from scaling.analysis.tables.ratios import STATES
 from scaling.analysis.tables.words import OPEN, RATE, SAME, as_counted, is_proven, side_of
+from scaling.report.view.answer import _sentences
+from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
 from tests.support.noise import AFTER, Noise, compare_slots, simulated
 from tests.support.words import worded, wrong
 
@@ -190,6 +192,14 @@ def test_of_the_differences_that_a_sentence_counts_few_are_wrong(slower: int) ->
     assert np.mean(wrong_ones / np.maximum(1, all_of_them)) <= allowed(sentences)
     assert (counted & ~is_wrong).sum() >= sentences * slower * 0.8
     assert (uncorrected & is_wrong).sum() >= sentences
+
+
+def test_the_sentence_of_an_answer_is_corrected_over_what_it_counts() -> None:
+    """One of ten that would be called slower by itself is not, among nine that are the same."""
+    words = {"word": [RATE.worse, *[SAME] * 9], "p": [0.04, *[1.0] * 9]}
+    about = {"question": OVER_PROCESSES, "measure": THROUGHPUT, "arm": "3.14t", "workers": 2}
+    (said,) = _sentences(pd.DataFrame(words | about | {"ratio": 1.0, "said": ""}))
+    assert said.endswith("(9 same, 1 open).")
 
 
 UNIMODAL = ["normal", "Laplace", "t2", "lognormal", "exponential", "uniform", "drift"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scaling.journal.beside import AppCheck
+from scaling.journal.check_file import AppCheck
 from scaling.run.check import application, client, one_loop
 from scaling.run.check.application import check_application
 from scaling.run.child import Child

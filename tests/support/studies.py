@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.analysis.table.load import Gathered, Journal, read_journal, rows_of
 from scaling.analysis.tables.study import Study
 from scaling.builds.arms import parse_arm
@@ -239,6 +239,7 @@ def in_memory(lines: Iterable[Line]) -> Journal:
     path = Path("results", first.name, FILE_NAME)
     gathered = Gathered(first, [])
     gathered.add(runs)
+    gathered.end_part()
     return Journal(path, first, gathered.frame(), ceilings, [])
 
 

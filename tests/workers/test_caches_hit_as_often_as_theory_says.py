@@ -6,6 +6,7 @@ Ratios in the Independent Reference Model, SIAM J. Comput. 7(3), 1978, in the fo
 M. Garetto, E. Leonardi, INFOCOM 2014, 3.
 """
 
+import asyncio
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +17,8 @@ import numpy as np
 import pytest
 
 from tests.support.children import FREE_THREADED, driven, each_case, finish, measured, pss_mib
+from workers import Worker
+from workers.cell import Cell
 from workers.describe import load_choices
 from workers.services.values import computed
 from workers.worker.workload import parameters_of
@@ -113,6 +116,25 @@ def test_every_cache_is_declared_and_refused_where_its_package_is_missing(
 def cell(model: str, **parameters: object) -> dict[str, Any]:
     of_all = {"keys": 10_000, "entries": 1000, "miss_us": 1.0, **parameters}
     return {"workload": "cache", "workers": 2, "model": model, "parameters": of_all}
+
+
+@pytest.mark.one_build
+def test_each_worker_has_keys_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same ones in the same order, one would find what another has just looked up."""
+    seeds: list[int] = []
+
+    def noted(_part: Sequence[int], _exponent: float, *, seed: int) -> Sequence[int]:
+        seeds.append(seed)
+        return [0]
+
+    monkeypatch.setattr("workers.workloads.cache.drawn", noted)
+    monkeypatch.setattr("workers.workloads.cache.once_per_process", lambda _, make: make())
+    cache = Cache()
+    cache.placed(Cell("cache"), None)
+    cache.load()
+    for index in range(2):
+        asyncio.run(cache.setup(Worker(index, 2, {})))
+    assert len({*seeds}) == 2
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scaling.journal.beside import AppCheck
+from scaling.journal.check_file import AppCheck
 from scaling.run.check import state
 from scaling.run.check.client import ANSWER_S
 from scaling.run.check.one_loop import AppCheckError

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from scaling.run import load as load_module
+from scaling.run import load_client
 from scaling.run.load import Generator
 from tests.support.children import ROOT, environment, failure_of
 from tests.support.refusing import failing
@@ -58,7 +59,7 @@ def test_a_generator_that_cannot_be_started_or_ends_at_once_is_named(
     said = why(generators=program(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}"))
     assert said.endswith("the load generator ended: no such thing here")
     full = SimpleNamespace(TemporaryFile=failing(errno.ENOSPC))
-    monkeypatch.setattr(load_module, "tempfile", full)
+    monkeypatch.setattr(load_client, "tempfile", full)
     said = why()
     assert said.endswith("the load generator cannot be started: No space left on device")
 

@@ -4,6 +4,7 @@ That it ends with its driver, and says which server it does not reach, is tested
 `test_load_faults_have_an_outcome.py`.
 """
 
+import asyncio
 import contextlib
 import errno
 import json
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -32,9 +34,11 @@ from tests.support.servers import (
     start,
 )
 from tests.support.waiting import wait_until
+from workers.services.load import generator
 from workers.services.load.coordinator import GeneratorError, _start, generate, part_of
 from workers.services.load.options import parser, read_options
 from workers.services.load.requests_list import draw
+from workers.services.load.tally import Tally
 
 # A generator runs with the GIL on either build.
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -93,6 +97,31 @@ def test_a_closed_loop_keeps_every_connection_busy(responder: str) -> None:
     assert result["censored"] <= 8
     assert result["service_ms"]["max"] >= result["latency_ms"]["mean"] >= 2
     assert result["invalid"] == []
+
+
+def test_what_was_used_is_that_of_all_slices_but_the_warm_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = part_of(read_options(parser(), ["http://127.0.0.1:9", "--rate=max"]), 0)
+    used_ns = iter([(900, 900), (10, 100), (70, 100)])  # CPU time, and time
+
+    async def used_in(_: Tally) -> tuple[int, int]:
+        return next(used_ns)
+
+    async def send() -> dict[str, Any]:
+        stdin = asyncio.StreamReader()
+        for counts in (False, True, True):
+            for line in ({"resume": True}, {"instants_ns": [0, 1], "counts": counts}):
+                stdin.feed_data(json.dumps(line).encode() + b"\n")
+        stdin.feed_data(b"{}\n")
+        return await generator.send_slices(part, [], stdin)
+
+    monkeypatch.setattr(generator, "used_in", used_in)
+    monkeypatch.setattr(generator, "write_line", lambda _: None)
+    monkeypatch.setattr(generator, "gc", Mock())
+    found = asyncio.run(send())
+    assert len(found["windows"]) == 2
+    assert (found["busy_fraction"], found["cpu_s"]) == pytest.approx((0.4, 80e-9))
 
 
 def test_requests_are_drawn_by_weight_and_at_once_from_a_long_list() -> None:

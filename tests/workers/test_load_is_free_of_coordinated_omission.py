@@ -244,6 +244,15 @@ def test_answers_count_in_the_part_in_which_they_come() -> None:
     assert [window.received for window in tally.windows] == [2, 2]
     assert [window.completed for window in tally.windows] == [2, 0]  # of those due in it
     assert tally.answered == 4
+    assert Tally([0, 10, 20, 30]).take(25).closes_ns == 30  # nothing was due before
+
+
+def test_latency_and_first_byte_are_from_the_due_time_and_service_is_from_the_send() -> None:
+    tally = Tally([0, 100])
+    tally.settle(tally.take(0), 0, 60, 90, "", first_ns=70)
+    (window,) = tally.windows
+    found = [getattr(window, name).document() for name in ("latency", "first_byte", "service")]
+    assert [each["value_ns"] for each in found] == [[90], [70], [30]]
 
 
 @pytest.mark.parametrize(

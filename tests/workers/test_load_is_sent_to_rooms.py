@@ -23,6 +23,7 @@ from workers.services.load.targets import BadInputError, Target
 pytestmark = pytest.mark.one_build
 
 FAR_NS = 1 << 62
+LATE_NS = 10**10
 WAIT_S = 0.02
 
 
@@ -48,7 +49,8 @@ def settled(*orders: list[int], sent: int = 4) -> dict[str, int]:
     room.members = [of_rooms.Member(room) for _ in orders]
     tally = Tally([0, FAR_NS])
     room.attach(tally, lambda _: None)
-    for due_ns in range(1, sent):
+    begun_ns = time.monotonic_ns() - LATE_NS
+    for due_ns in range(begun_ns + 1, begun_ns + sent):
         room.send(0, due_ns, tally.take(due_ns))
     room.send(0, 0, None)
     for member, numbers in zip(room.members, orders, strict=True):
@@ -56,6 +58,8 @@ def settled(*orders: list[int], sent: int = 4) -> dict[str, int]:
             member.received(wire.messages[number])
     room.finish()
     (window,) = tally.windows
+    taken = window.latency.document() or {"value_ns": []}
+    assert all(each > 0.9 * LATE_NS for each in taken["value_ns"])  # from the due time
     unfinished = window.offered - window.completed - window.errors.total()
     assert unfinished == sum((window.censored.document() or {"count": []})["count"])
     return {"good": window.completed, "unfinished": unfinished, **window.errors}

@@ -143,6 +143,9 @@ def test_page_of_a_file_counts_once_and_memory_of_its_own_for_each_process(libra
     assert with_it["rss"] - without["rss"] == pytest.approx(60, abs=2)
     assert with_it["pss"] - without["pss"] == pytest.approx(40, abs=2)
     assert with_it["uss"] - without["uss"] == pytest.approx(20, abs=2)
+    twice = f"{touches(library, 0, 30)}; first = mapped; {touches(library, 0, 30)}"
+    with idle(twice) as processes:
+        assert mib_of(processes)["uss"] - without["uss"] / 2 > 28
     with idle("import os; kept = b'x' * (40 << 20); os.fork()") as [parent]:
         family = list(with_descendants([parent.pid]))
         both = mib_of(family)

@@ -8,7 +8,8 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import psutil
 import pytest
@@ -137,7 +138,10 @@ def test_threads_that_share_the_gil_have_their_slices_in_common(loop: str) -> No
 
 @pytest.mark.one_build
 def test_a_slice_opens_once_its_run_has_settled(own: Own) -> None:
+    """And nothing that was collected before counts."""
     settling = own.write("""
+        import gc
+
         class Theirs(Workload):
             alone = None
             settle_s = 0.15
@@ -145,14 +149,22 @@ def test_a_slice_opens_once_its_run_has_settled(own: Own) -> None:
             async def run(self, worker: Worker) -> None:
                 while worker.running:
                     await asyncio.sleep(0.001)
+                    gc.collect(0)
                     worker.operations += 1
         """)
-    cells = [{"workload": settling, "model": "processes", "window_s": 0.2}] * 2
+    cells = [
+        {"workload": settling, "model": model, "window_s": 0.2}
+        for model in ("threads", "processes")
+    ]
     endings, _ = together(cells, own)
     every = sorted(span for ending in endings for span in spans(record_of(ending)))
     assert len(every) >= 4
     for (_, closed), (opened, _) in itertools.pairwise(every):
         assert opened - closed >= 150 * MS
+    threads = record_of(endings[0])
+    done = sum(each.ticks.operations[-1] - each.ticks.operations[0] for each in threads.workers)
+    at_ends = sum(len(true_slices(each)) for each in threads.workers)
+    assert 0 < (threads.process.gc_collections or 0) <= done + at_ends
 
 
 LOSSES = """
@@ -330,6 +342,30 @@ def test_any_run_of_a_group_may_be_first() -> None:
     assert firsts == {0, 1, 2}
 
 
+def test_what_a_run_uses_out_of_turn_is_not_its_own() -> None:
+    """Its services may work on while others have their turn, which disturbs these."""
+    used_s = 0.0
+    tree = SimpleNamespace(pids=(), look=lambda: None)
+
+    async def run(turn: alternation.Member[None]) -> None:
+        nonlocal used_s
+        turn.started(cast(Tree, tree), lambda: used_s)
+        while await turn.next({"late_ns": 0, "served": True}):
+            used_s += 1.0
+
+    async def have_turns() -> alternation.Member[None]:
+        nonlocal used_s
+        member = alternation.Member(run)
+        for order in ({}, {"slice_s": 0.1}, {"slice_s": 0.1}):
+            await member.give(order)
+            used_s += 0.25
+        await member.end()
+        return member
+
+    member = asyncio.run(have_turns())
+    assert (member.used_s, member.out_of_turn_s) == (2.0, 0.5)
+
+
 class Loaded(alternation.Member[None]):
     """A run that keeps its orders; `late` has been held up in each slice."""
 
@@ -391,3 +427,18 @@ while True:
             wait_until(lambda: psutil.Process(process.pid).cpu_times() != used)
         finally:
             process.kill()
+
+
+def test_one_that_starts_while_others_are_stopped_is_stopped_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sleeping = ["sleep", "60"]
+    with subprocess.Popen(sleeping) as one, subprocess.Popen(sleeping) as new:
+        tree = Tree(one.pid, "none")
+        found = iter([{one.pid}, {one.pid, new.pid}, {one.pid, new.pid}])
+        monkeypatch.setattr(tree, "_found", lambda: next(found))
+        tree.stop()
+        states = [psutil.Process(each.pid).status() for each in (one, new)]
+        for each in (one, new):
+            each.kill()
+    assert states == [psutil.STATUS_STOPPED] * 2

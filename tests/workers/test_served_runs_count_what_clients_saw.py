@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -99,6 +100,28 @@ def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
     for address in addresses:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address)
+
+
+COLLECTING = """\
+import gc
+
+async def app(scope, receive, send):
+    gc.collect(0)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"x"})
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_collections_of_the_warm_up_are_not_those_of_the_window(tmp_path: Path) -> None:
+    """Each request has one, and a sixth of all requests is in the warm-up."""
+    (tmp_path / "collecting.py").write_text(COLLECTING)
+    asked = {"application": "collecting:app", "lifespan": "off"}
+    record = record_of(served("app", tmp_path, parameters=asked))
+    (worker,) = record.workers
+    done = worker.ticks.operations[-1] - worker.ticks.operations[0]
+    assert record.process.gc_collections == pytest.approx(done, rel=0.1)
 
 
 class Listening:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scaling.base.models import PROCESSES
-from scaling.journal.beside import AppCheck
+from scaling.journal.check_file import AppCheck
 from scaling.report.check import finding_lines
 from scaling.run.check import state
 from tests.support.app_checks import APPLICATIONS, check

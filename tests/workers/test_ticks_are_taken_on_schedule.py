@@ -4,11 +4,14 @@ import asyncio
 import gc
 import itertools
 import selectors
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 
 import pytest
 
-from workers.cell import schedule
+from workers.cell import Cell, schedule
+from workers.channel import Message
+from workers.host.hosting import Host
 from workers.loops import runner_for
 from workers.outside.tree import Window
 from workers.readback.gil import GilWatch
@@ -182,7 +185,35 @@ def test_slices_of_a_command_are_joined_as_those_of_a_worker() -> None:
     assert window.slices == {"opened_ns": [0, 1_000], "closed_ns": [100, 1_100]}
 
 
-def test_collections_between_slices_do_not_count() -> None:
+def test_loops_that_are_late_have_more_time_before_a_slice_and_the_latest_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The driver makes slices longer by what it is told."""
+    told: list[int] = []
+    orders: list[Message] = []
+    turns: Iterator[Message] = iter([{"wait_s": 0.0, "slice_s": 0.01, "parts": 1}] * 2 + [{}])
+    late = [{"late_ns": ms * MS, "opened_late_ns": 30 * ms * MS} for ms in (1, 10)]
+
+    def phase(_name: str, _pids: list[int], *, late_ns: int, served: bool) -> Message:
+        assert not served
+        told.append(late_ns)
+        return next(turns)
+
+    host = Host(Cell("compute", workers=2), Readback(GilWatch()), started_ns=0)
+    monkeypatch.setattr(host, "_observer", SimpleNamespace(phase=phase))
+    monkeypatch.setattr(host, "_order", orders.append)
+    monkeypatch.setattr(host, "_await", lambda *_: late)
+    host._slices([], None)
+    assert told == [0, 10 * MS, 10 * MS]
+    settled_ns = [each["instants_ns"][0] - each["begins_ns"] for each in orders]
+    assert settled_ns == [20 * MS, 600 * MS]
+
+
+def test_collections_between_slices_do_not_count_and_a_gil_of_the_last_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    states = iter([False, False, False, False, False, True])  # closed three times
+    monkeypatch.setattr("workers.readback.process.gil_enabled", lambda: next(states))
     watch = GilWatch()
     readback = Readback(watch)
     readback.imported(collect=True, switches={})
@@ -194,4 +225,5 @@ def test_collections_between_slices_do_not_count() -> None:
         readback.closed()
     found = readback.result(debug=False)
     assert found["gc_collections"] == 6
+    assert (found["gil"]["opened"], found["gil"]["closed"]) == (False, True)
     assert found["cpu_ns"] > 0

@@ -14,9 +14,10 @@ import pytest
 
 from scaling.analysis.table.time_terms import POLLS
 from scaling.journal.record import Record, Ticks, WorkerRecord
-from scaling.run import waits
+from scaling.journal.record.of_child import Slices
+from scaling.run import wait_sampler
 from scaling.run.probe import ENDED, Phase
-from scaling.run.waits import THREADS_A_ROUND, WaitSampler
+from scaling.run.wait_sampler import THREADS_A_ROUND, WaitSampler
 from tests.support.children import PATIENCE_S, Own, each_model, record_of
 from tests.support.waiting import wait_until
 from workers.worker.meter import minor_faults, thread_use
@@ -80,7 +81,7 @@ async def sampling(
 
 @pytest.mark.parametrize("source", ["syscall", "wchan"])
 def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waits, "_sources", lambda: [source])
+    monkeypatch.setattr(wait_sampler, "_sources", lambda: [source])
     over = threading.Event()
     reading, writing = os.pipe()
     polled = select.epoll()
@@ -107,13 +108,19 @@ def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) ->
     os.close(writing)
 
 
-def test_a_sample_outside_the_window_of_its_worker_does_not_count() -> None:
+def test_a_sample_outside_the_window_of_its_worker_or_between_its_slices_does_not_count() -> None:
     over = threading.Event()
     with threads(over.wait, over.wait) as ids:
         before, inside = sampled(ids, windows_ns=[[0, 1], ALWAYS], found_in=[["futex"]] * 2)
         over.set()
     assert before == {}
     assert inside["futex"] >= 5
+    thread = wait_sampler._SampledThread("syscall", *ids[0])
+    thread.times_ns.extend((5, 15, 25))
+    thread._calls += ["first", "between", "last"]
+    slices = Slices(opened_ns=[0, 20], closed_ns=[10, 30])
+    counted = wait_sampler._counted(WorkerRecord(index=0, ticks=Ticks(), slices=slices))
+    assert thread.counts(counted) == {"first": 1, "last": 1}
 
 
 def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
@@ -136,8 +143,8 @@ def test_what_is_not_permitted_or_not_there_is_not_sampled(monkeypatch: pytest.M
         sources.append(source)
         return False
 
-    monkeypatch.setattr(waits, "_is_readable", refused)
-    monkeypatch.setattr(waits, "_sources", lambda: ["syscall", "wchan"])
+    monkeypatch.setattr(wait_sampler, "_is_readable", refused)
+    monkeypatch.setattr(wait_sampler, "_sources", lambda: ["syscall", "wchan"])
     sampler = WaitSampler()
     asyncio.run(sampling(sampler, [[os.getpid(), threading.get_native_id()]], lambda: True))
     assert sources == ["syscall", "wchan"]
@@ -146,7 +153,7 @@ def test_what_is_not_permitted_or_not_there_is_not_sampled(monkeypatch: pytest.M
 
 def test_a_thread_outside_a_call_is_in_none_and_one_without_a_name_has_its_number() -> None:
     words = {"running": "running", "-1": "page fault", "999": "call 999"}
-    assert {word: waits._name_of_call(word) for word in words} == words
+    assert {word: wait_sampler._name_of_call(word) for word in words} == words
 
 
 def waited_ns() -> int:

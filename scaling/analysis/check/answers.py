@@ -19,16 +19,17 @@ OF_THE_TRANSPORT = frozenset(
     | {"sec-websocket-accept", "upgrade"}
 )
 SECRET = "header set-cookie"  # a field whose values are shown nowhere
-SHOWN = 60  # letters of a value in a message
+LONGEST_VALUE = 60  # letters in a message
 STATUS = "status"
-BROKEN = "the answer broke off"  # begins the failure of an incomplete answer
+# Begin the failure of a late and of an incomplete answer (workers/services/load/client.py).
+LATE, BROKEN = "no answer within", "the answer broke off"
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """An HTTP answer. Without one, `status` is 0 and `failure` says what happened.
 
     Names of headers are in lower case, in the order of the answer. Of a WebSocket, `messages` are
-    those received, and `body` is a JSON list of them.
+    those received, and `body` is the last one.
     """
 
     status: int = 0
@@ -36,11 +37,6 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
     failure: str = ""
     messages: tuple[bytes, ...] = ()
-
-    @property
-    def last(self) -> bytes:
-        """The last message, or the body."""
-        return self.messages[-1] if self.messages else self.body
 
 
 @dataclass(frozen=True)
@@ -139,7 +135,8 @@ def fields(answer: Answer) -> Iterator[tuple[str, str]]:
             headers.setdefault(name, []).append(value)
     for name, values in headers.items():
         yield f"header {name}", ", ".join(values)
-    yield from _fields_of_body("body", _decoded(answer.body))
+    messages = [_decoded(each) for each in answer.messages]
+    yield from _fields_of_body("body", messages or _decoded(answer.body))
 
 
 def _decoded(body: bytes) -> Any:
@@ -169,4 +166,4 @@ def _fields_of_body(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _short(value: str | None) -> str:
     text = value or ""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from scaling.journal.beside import Kind
+from scaling.journal.check_file import Kind
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scaling.analysis.check.answers import BROKEN, Answer, Difference, Reference
 from scaling.analysis.check.causes import BY_KIND, CAUSES, Cause, cause_of
 from scaling.analysis.check.exceptions import exceptions_of, fatal, raised
 from scaling.base.models import workers_in_words
-from scaling.journal.beside import KINDS, Finding, Kind
+from scaling.journal.check_file import KINDS, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
 NOTED = "noted "  # a fact with this before the kind of fault

@@ -14,7 +14,7 @@ from scaling.analysis.check.answers import Answer, Difference, Reference
 from scaling.analysis.check.causes import BY_KIND
 from scaling.base.formats import listed, plural
 from scaling.base.models import THREADS, is_mixed, model_of, workers_each
-from scaling.journal.beside import Finding
+from scaling.journal.check_file import Finding
 
 PAIR = 2  # workers that the sequence is divided among
 UNTRIED = "Processes need a database, or sticky connections"  # the remedy if threads were not tried

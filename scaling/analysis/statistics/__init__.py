@@ -1,1 +1,1 @@
-"""Estimates with their intervals, tests, verdicts, the noise floor and drift."""
+"""Estimates with their intervals, two tests, and drift."""

@@ -16,7 +16,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.intervals import COVERAGE, medians
-from scaling.analysis.table.groups import CELL, in_open_loop, require_one_study
+from scaling.analysis.table.groups import CELL, in_open_loop
 from scaling.analysis.validity.finding import TOLERANCE
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -32,11 +32,7 @@ def drift(frame: pd.DataFrame) -> pd.DataFrame:
     cell's median (`point`), its 95 % interval (`low`, `high`), the number of blocks (`n`; 0 with
     NaN below six), and `word`: `faster` or `slower` only where the whole interval says so and the
     change is more than the margin, else `none`; `inconclusive` where the change is not known.
-
-    Raises:
-        UsageError: the frame holds several studies.
     """
-    require_one_study(frame)
     pace, at_a_rate = frame["throughput_per_s"], in_open_loop(frame)
     if at_a_rate.any():
         pace = pace.where(~at_a_rate, 1 / frame["cpu_s_per_op"])

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.column import Column, Noise, Read, Rows, Shown
+from scaling.analysis.column import Column, Noise, Read, Shown
+from scaling.analysis.rows import Rows
 from scaling.analysis.stacks import NS_PER_S
 from scaling.analysis.table.latency import FIRST_BYTE, SHARES, fewest, in_s, of_summary
 from scaling.analysis.table.processes import per_operation

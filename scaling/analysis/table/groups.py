@@ -1,4 +1,4 @@
-"""Groups of the runs of a frame: cells, curves and studies, and their labels.
+"""Groups of runs (sections, curves, cells), kinds of runs, and the labels of cells.
 
 A label is short, for people: a cell has all parameters of a workload, a title needs only those that
 vary.
@@ -14,29 +14,15 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags
 from scaling.analysis.validity.served import LATE
-from scaling.base.errors import UsageError
 from scaling.base.models import MODELS, kind_of
 from scaling.base.vocabulary import SIZINGS
 from scaling.journal.record import Cell, Parameters, ParameterValue, StudyLine
 from scaling.study.load import CLOSED, RATE, open_loop_rate
 
-CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
-CELL = (*CURVE, "workers")
+SECTION = ["workload", "parameters", "sizing"]
+CURVE = [*SECTION, "loop", "arm", "model"]
+CELL = [*CURVE, "workers"]
 P99_LEAVES_OUT = 0.01  # of the requests, the slowest
-
-
-def require_one_study(frame: pd.DataFrame) -> None:
-    """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
-
-    Raises:
-        UsageError: it holds more than one.
-    """
-    names = list(map(str, frame["study"].unique()))
-    if len(names) > 1:
-        raise UsageError(
-            f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
-            f"pair: take one study at a time, or `scaling compare` for one against another"
-        )
 
 
 def fell_behind(frame: pd.DataFrame) -> Flags:

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import batched, chain, pairwise, repeat
@@ -19,11 +19,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
 import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
-from scaling.analysis.column import WORD, Rows
+from scaling.analysis.column import WORD
+from scaling.analysis.rows import Rows
 from scaling.analysis.stacks import Readings, readings
 from scaling.analysis.table.columns import COLUMNS, EVERY
 from scaling.analysis.table.empty_loop import without_loop
@@ -31,8 +32,8 @@ from scaling.analysis.table.marks import label_outliers, late_generators, marked
 from scaling.analysis.validity.finding import Finding
 from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.base.errors import UsageError
-from scaling.journal.reading import WHOLE, find_journal, read_lines
-from scaling.journal.record import CeilingLine, Line, RatesLine, RunLine, StudyLine, Ticks
+from scaling.journal.reading import WHOLE, find_journal, read_split
+from scaling.journal.record import CeilingLine, Line, RatesLine, RunLine, SplitRun, StudyLine
 
 
 def rows_of(
@@ -84,20 +85,21 @@ VALIDITIES = ["valid", "suspect", "invalid"]
 
 
 class Gathered:
-    """The content of a journal, or of a part: the columns of its runs, the limits of its services,
-    notes on lines that were skipped. The `study` is that of the whole.
+    """The content of a journal, or of a part: its runs, the limits of its services, notes on lines
+    that were skipped. The `study` is that of the whole.
     """
 
     def __init__(self, study: StudyLine, notes: list[str]) -> None:
         self.study = study
         self.ceilings: list[CeilingLine] = []
         self.notes = notes
+        self._parts: list[pd.DataFrame] = []
         self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}  # of some runs each
         self._generators: list[GeneratorKind | None] = []
         self._words: dict[Any, Any] = {}  # a word that many runs have is kept once
 
     def add(self, runs: Sequence[RunLine], ticks: Sequence[Readings | None] | None = None) -> None:
-        """Append some runs, with their readings where their records no longer have them."""
+        """Append some runs, with their readings where their records do not have them."""
         rows = rows_of(runs, self.study, ticks)
         self._generators += [kind_of(run.load) for run in runs]
         for name, column in COLUMNS.items():
@@ -106,54 +108,64 @@ class Gathered:
                 values = list(map(self._words.setdefault, values, values))
             self._values[name].append(values)
 
+    def end_part(self) -> None:
+        """Put the runs that were added into columns, so that there is less to hand over."""
+        # Not copied: to bring all numbers of a large journal together takes longer than to keep
+        # them as they are.
+        part = {name: _column(name, values) for name, values in self._values.items()}
+        self._parts.append(pd.DataFrame(part, copy=False))
+        self._values, self._words = {}, {}
+
     def extend(self, later: Self) -> None:
         """Append all that the next part holds."""
         self.study = later.study if later.study.calibrations else self.study
         self.ceilings += later.ceilings
         self.notes += later.notes
         self._generators += later._generators
-        for name, values in later._values.items():
-            self._values[name] += values
+        self._parts += later._parts
 
     def frame(self) -> pd.DataFrame:
-        """All runs that were added, marked where one differs from others of its cell."""
-        # Not copied: to bring all numbers of a large journal together takes longer than to keep
-        # them as they are.
-        frame = pd.DataFrame({name: self._column(name) for name in COLUMNS}, copy=False)
+        """The runs of all parts, marked where one differs from others of its cell."""
+        parts = self._parts
+        frame = parts[0] if len(parts) == 1 else _joined(parts)
         frame = marked(frame, unlike_generators(self._generators))
         for find in (mixed_states, late_generators):  # each leaves out what was found before
             frame = marked(frame, find(frame))
         frame = without_loop(frame)
         return frame.assign(outlier=label_outliers(frame))
 
-    def _column(self, name: str) -> Any:
-        column = COLUMNS[name]
-        if column.is_array:
-            return np.concatenate([np.array([], column.dtype), *self._values[name]])
-        values = list(chain.from_iterable(self._values[name]))
-        if column.dtype == WORD:
-            words = pd.array(values, dtype="str")  # text also where all is blank, as in Parquet
-            return pd.Categorical(words, VALIDITIES if name == "validity" else None)
-        if column.dtype.startswith("datetime"):
-            times = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
-            return times.astype(column.dtype)
-        return pd.Series(values, dtype=column.dtype)
+
+def _column(name: str, parts: Sequence[Any]) -> Any:
+    column = COLUMNS[name]
+    if column.is_array:
+        return np.concatenate([np.array([], column.dtype), *parts])
+    values = list(chain.from_iterable(parts))
+    if column.dtype == WORD:
+        words = pd.array(values, dtype="str")  # text also where all is blank, as in Parquet
+        return pd.Categorical(words, VALIDITIES if name == "validity" else None)
+    if column.dtype.startswith("datetime"):
+        times = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
+        return times.astype(column.dtype)
+    return pd.Series(values, dtype=column.dtype)
 
 
-def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Frames one below the other; `concat` makes objects of categories that differ."""
-    whole = pd.concat(frames, ignore_index=True)
-    whole["validity"] = pd.Categorical(whole["validity"], VALIDITIES)
-    return whole.astype({name: column.dtype for name, column in COLUMNS.items()})
+def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for name, column in COLUMNS.items():
+        own = [part[name] for part in parts]
+        if column.dtype == WORD:  # `concat` makes objects of categories that differ
+            columns[name] = union_categoricals(own, sort_categories=name != "validity")
+        else:
+            columns[name] = pd.concat(own, ignore_index=True)
+    return pd.DataFrame(columns, copy=False)
 
 
 # -------------------------------------------------------------------------------------------- parts
 # A journal in parts, of 64 MiB or more, one on each CPU; in each some thousand runs at a time.
 #
-# Ticks are nearly all of a journal and would not fit into memory together. Of 100,000 runs one
-# process takes 1.7 times as long as two.
+# The ticks of all would not fit into memory together. Of 100,000 runs one process takes 1.7 times
+# as long as two.
 
-NO_TICKS = Ticks()
 PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
 
 
@@ -210,26 +222,24 @@ def _read_at_once(file: Path, parts: Sequence[range]) -> Gathered:
 
 def _read(file: Path, part: range) -> Gathered:
     notes: list[str] = []
-    lines = read_lines(file, notes.append, part)
+    lines = read_split(file, notes.append, part)
     study = next(lines)
     assert isinstance(study, StudyLine)
     read = Gathered(study, notes)
     for some in batched(_runs(lines, read), RUNS_AT_A_TIME):
         runs, ticks = zip(*some, strict=True)
         read.add(runs, ticks)
+    read.end_part()
     return read
 
 
-def _runs(lines: Iterator[Line], into: Gathered) -> Iterator[tuple[RunLine, Readings | None]]:
-    """The runs among the lines, without their ticks, which stand beside them; all others go `into`
-    what was gathered.
-    """
+def _runs(
+    lines: Iterator[Line | SplitRun], into: Gathered
+) -> Iterator[tuple[RunLine, Readings | None]]:
+    """The runs among the lines with their readings; all others go `into` what was gathered."""
     for line in lines:
-        if isinstance(line, RunLine):
-            ticks = readings(line.record)
-            for worker in line.record.workers if line.record is not None else ():
-                msgspec.structs.force_setattr(worker, "ticks", NO_TICKS)
-            yield line, ticks
+        if isinstance(line, SplitRun):
+            yield line.run, readings(line.run.record, line.ticks)
         elif isinstance(line, CeilingLine):
             into.ceilings.append(line)
         elif isinstance(line, RatesLine):
@@ -237,8 +247,6 @@ def _runs(lines: Iterator[Line], into: Gathered) -> Iterator[tuple[RunLine, Read
 
 
 # --------------------------------------------------------------------------------------------- load
-
-__all__ = ["Journal", "JournalWarning", "load", "read_journal"]
 
 type Source = str | os.PathLike[str]
 
@@ -258,32 +266,20 @@ class Journal:
     notes: list[str]
 
 
-def load(path: Source | Iterable[Source]) -> pd.DataFrame:
-    """Load the runs of one journal or several: a row per run, with the columns of
+def load(path: Source) -> pd.DataFrame:
+    """Load the runs of one journal: a row per run, with the columns of
     `scaling.analysis.table.columns.COLUMNS`.
 
-    `path` is the folder of a study, a journal file (`.jsonl` or `.jsonl.gz`), or a list of those.
-    Studies of the same name get a number in the column `study`. Lines that cannot be read are
-    skipped with a `JournalWarning`; a torn last line is skipped silently.
+    `path` is the folder of a study, or a journal file (`.jsonl` or `.jsonl.gz`). Lines that cannot
+    be read are skipped with a `JournalWarning`; a torn last line is skipped silently.
 
     Raises:
         UsageError: no journal there, an empty one, one without runs, or one of a newer version.
     """
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    if not paths:
-        raise UsageError("no journal was named; give the folder of a study")
-    journals = [read_journal(each) for each in paths]
-    for journal in journals:
-        for note in journal.notes:
-            warnings.warn(note, JournalWarning, stacklevel=2)
-    if len(journals) == 1:
-        # All numbers together, so that columns can be added to them.
-        return journals[0].frame.copy()
-    names = _numbered([journal.study.name for journal in journals])
-    frames = [
-        journal.frame.assign(study=name) for journal, name in zip(journals, names, strict=True)
-    ]
-    return joined(frames)
+    journal = read_journal(path)
+    for note in journal.notes:
+        warnings.warn(note, JournalWarning, stacklevel=2)
+    return journal.frame.copy()  # all numbers together, so that columns can be added to them
 
 
 def read_journal(path: Source) -> Journal:
@@ -311,13 +307,3 @@ def _no_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _numbered(names: list[str]) -> list[str]:
-    """The names, with a number where one comes again: `scale`, `scale #2`."""
-    seen: dict[str, int] = {}
-    unique = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        unique.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
-    return unique

@@ -56,8 +56,8 @@ def label_outliers(frame: pd.DataFrame) -> Flags:
 def _by_cell(frame: pd.DataFrame, chosen: Flags) -> list[Integers]:
     """The rows of each cell, of those chosen, by position."""
     rows = np.flatnonzero(chosen)
-    of_cells = frame[list(CELL)].iloc[rows]  # not all hundred columns
-    number = of_cells.groupby(list(CELL), observed=True, sort=False).ngroup().to_numpy()
+    of_cells = frame[CELL].iloc[rows]  # not all hundred columns
+    number = of_cells.groupby(CELL, observed=True, sort=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
     return np.split(rows[order], np.flatnonzero(np.diff(number[order])) + 1)
 
@@ -144,7 +144,7 @@ def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
     if not len(rows):
         return {}
     judged = frame[[*CELL, *SLIPS, *LATENCIES]].iloc[rows]
-    cells = judged.groupby(list(CELL), observed=True)
+    cells = judged.groupby(CELL, observed=True)
     slip_s = judged[SLIPS].to_numpy(np.float64).T
     latency_s = cells[LATENCIES].transform("median").to_numpy(np.float64).T
     return {

@@ -11,7 +11,8 @@ from operator import attrgetter
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.column import FLAG, WORD, Column, Read, Rows, Shown, where
+from scaling.analysis.column import FLAG, WORD, Column, Read, Shown, where
+from scaling.analysis.rows import Rows
 from scaling.analysis.stacks import NS_PER_S
 from scaling.base.models import workers_each
 from scaling.journal.record import GilStates, Machine, RunLine, ServiceUse

@@ -4,7 +4,8 @@ figures that a workload makes itself.
 
 import math
 
-from scaling.analysis.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Rows, Shown
+from scaling.analysis.column import COUNT, FLAG, OBJECT, WORD, Column, Noise, Shown
+from scaling.analysis.rows import Rows
 from scaling.analysis.validity import judge, validity
 from scaling.analysis.validity.finding import reported
 from scaling.journal.record import Parameters, Record, RunLine

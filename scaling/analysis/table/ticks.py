@@ -1,4 +1,4 @@
-"""Figures from the first and last tick of every worker: throughput and its costs.
+"""Columns that follow from ticks: throughput and its costs, overlap, fairness, lag.
 
 The window of a finite run is its release to its finish. That some workers of it finish before
 others is part of the result: its throughput is that of all until the last is done. If it took turns
@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.column import Column, Read, Rows, Shown
+from scaling.analysis.column import Column, Read, Shown
+from scaling.analysis.rows import Rows
 from scaling.analysis.stacks import Stack, over_window, readings, stacks
 from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.validity.course import LEAST_STALL, MISSED

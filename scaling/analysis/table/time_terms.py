@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.column import OBJECT, Column, Rows
+from scaling.analysis.column import OBJECT, Column
+from scaling.analysis.rows import Rows
 from scaling.analysis.stacks import NS_PER_S, Stack
 from scaling.analysis.table.processes import process_cpu_s
 from scaling.journal.record import RunLine, ThreadUse

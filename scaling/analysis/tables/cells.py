@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats, Integers
-from scaling.analysis.table.groups import in_order, require_one_study, short_labels
+from scaling.analysis.table.groups import CELL, in_order, short_labels
 from scaling.base.models import parts_of
 from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.controls import CONTROLS
@@ -21,9 +21,6 @@ from scaling.study.load import deciding, is_open_loop, open_loop_rate
 from scaling.study.questions import THROUGHPUT
 from scaling.study.sections import ones_of, without_rate
 
-SECTION = ["workload", "parameters", "sizing"]
-CURVE = [*SECTION, "loop", "arm", "model"]
-KEY = [*CURVE, "workers"]
 NONE = -1  # the place of a run or cell that does not exist
 
 
@@ -33,7 +30,7 @@ class Cells:
     `NONE` where there is none; `twins`, alike, the run of the cell's A/A pair that is averaged with
     it (`_averaged`); `blocks` the number of each block, ascending.
 
-    Columns of the table: those of `KEY`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
+    Columns of the table: those of `CELL`; `twin`, `rated`, `control`, `wrong` (flags); `region`;
     `runs`, of these `suspect` and `again` (second attempts); `left_out` (invalid runs);
     `allocator_state`; `operation`, the noun of what is counted; `rate` of an open loop, 0 for none,
     and `of_peak`, its share of the peak (`_shares_of_peak`); `one`, the place of the
@@ -65,11 +62,7 @@ def cells_of(runs: pd.DataFrame, study: StudyLine, wrong_models: Collection[str]
     """The cells of a study in the order in which they are shown, twins and rated cells last.
 
     In `wrong_models` the check of an application found wrong answers.
-
-    Raises:
-        UsageError: the runs are of several studies.
     """
-    require_one_study(runs)
     table, place = _of_runs(runs, study)
     counts = _which_count(runs, place)
     blocks, row = np.unique(runs["block"].to_numpy()[counts], return_inverse=True)
@@ -101,9 +94,9 @@ def _of_runs(runs: pd.DataFrame, study: StudyLine) -> tuple[pd.DataFrame, Intege
     """The cells of some runs in the order in which they are shown, twins last, and the place of
     each run's cell.
     """
-    number = runs.groupby([*KEY, "twin"], observed=True, sort=False).ngroup().to_numpy()
+    number = runs.groupby([*CELL, "twin"], observed=True, sort=False).ngroup().to_numpy()
     first = np.flatnonzero(~pd.Series(number).duplicated().to_numpy())
-    table = runs.loc[runs.index[first], [*KEY, "twin", "region"]].reset_index(drop=True)
+    table = runs.loc[runs.index[first], [*CELL, "twin", "region"]].reset_index(drop=True)
     cells = [_cell(row) for row in table.to_dict("records")]
     table["cell"] = pd.Series(cells, dtype=object)
     rank = in_order(study)
@@ -113,7 +106,7 @@ def _of_runs(runs: pd.DataFrame, study: StudyLine) -> tuple[pd.DataFrame, Intege
 
 
 def _cell(row: dict[Hashable, Any]) -> Cell:
-    fields = {name: row[name] for name in KEY if name != "parameters"}
+    fields = {name: row[name] for name in CELL if name != "parameters"}
     parameters = Parameters.read(str(row["parameters"]))
     return Cell(parameters=parameters, **fields)
 

@@ -12,7 +12,9 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.column import Shown
+from scaling.analysis.stacks import NS_PER_S
 from scaling.analysis.statistics.intervals import medians
+from scaling.analysis.table.groups import CURVE, SECTION
 from scaling.analysis.table.time_terms import (
     IDLE,
     NOT_SEPARATE,
@@ -21,14 +23,12 @@ from scaling.analysis.table.time_terms import (
     WHOLE,
     Term,
 )
-from scaling.analysis.tables.cells import CURVE, SECTION
 from scaling.analysis.tables.values import MIB, Derive, Derived, Estimator, Measure, Values
 from scaling.base.models import PROCESSES
 from scaling.builds.arms import version_arms
 from scaling.builds.runtimes import RUNTIMES
 from scaling.study.questions import MEMORY, THROUGHPUT
 
-NS_PER_S = 1e9
 READINGS = {"PSS": "pss_bytes", "RSS": "rss_bytes"}  # of memory, by kind: columns of the runs
 SPEEDUP, EFFICIENCY, EXTRA_WORKER = "speedup", "efficiency", "extra_worker_mib"
 

@@ -14,8 +14,9 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.statistics.intervals import both_ends, in_two_states, medians, scatter
 from scaling.analysis.table.columns import MEASURES
+from scaling.analysis.table.groups import CELL
 from scaling.analysis.table.latency import LATENCY_PREFIX
-from scaling.analysis.tables.cells import KEY, NONE
+from scaling.analysis.tables.cells import NONE
 from scaling.analysis.tables.derived import memory_kinds
 from scaling.analysis.tables.pairs import EQUAL_CELLS, factors, is_main, pairs_of
 from scaling.analysis.tables.values import Measure, Values
@@ -51,7 +52,7 @@ OTHER_GROUP = "one group had no room for both"
 OTHER_STUDY = "they are of two studies"
 NO_TURNS = "each was measured after the other"
 
-ABOUT = ("name", "subject", *KEY, "region")
+ABOUT = ("name", "subject", *CELL, "region")
 OF_CELL = ("rate", "of_peak", "control", "twin", "wrong", "cell")
 OF_OTHER = ("name", "loop", "arm", "model", "workers", "wrong")
 

@@ -19,7 +19,7 @@ from scaling.analysis.tables.controls import Soundness, soundness
 from scaling.analysis.tables.derived import DERIVED
 from scaling.analysis.tables.ratios import ratios
 from scaling.analysis.tables.values import Estimator, Values
-from scaling.journal.beside import read_check
+from scaling.journal.check_file import read_check
 from scaling.journal.reading import read_lines
 from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.study.kinds import Objective
@@ -52,7 +52,7 @@ class Study:
         """The folder of its journal, None where that is in no file."""
         return self.path.parent if self.path else None
 
-    @property
+    @cached_property
     def incomplete(self) -> str:
         """`incomplete: 14 of 18 runs`; empty where nothing is missing."""
         return incomplete(self.runs, self.line, self.skipped)

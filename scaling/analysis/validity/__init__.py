@@ -11,7 +11,7 @@ What shows only between runs of one cell is found by `scaling.analysis.table.mar
 import math
 from typing import Literal
 
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.analysis.validity.course import COURSE_CHECKS
 from scaling.analysis.validity.finding import Check, Finding, Severity, python_of
 from scaling.analysis.validity.promises import gil_flipped, settings_lost

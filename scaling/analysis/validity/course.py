@@ -5,7 +5,7 @@ errors, a steady rate, memory known; quotas, other processes, the hypervisor, se
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.analysis.validity.finding import (
     MOST_ERRORS,
     TOLERANCE,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.journal.record import ArmRecord, Machine, PythonFacts, RunLine
 
 # What a run may miss, or a machine drift, by: whatever the margin of a study's verdicts is.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.analysis.validity.finding import BUILD_FACTS, Finding, Found, alike, python_of
 from scaling.base.models import model_of, workers_each, workers_in_words
 from scaling.journal.record import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.column import Rows
+from scaling.analysis.rows import Rows
 from scaling.analysis.validity.finding import (
     MOST_ERRORS,
     TOLERANCE,

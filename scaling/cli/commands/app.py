@@ -32,8 +32,8 @@ from scaling.study.kinds import BYTES, share_between
 
 if TYPE_CHECKING:
     from scaling.cli.app_steps import AppSteps
-    from scaling.journal.beside import AppCheck
-    from scaling.run.measure import ChildNeeds
+    from scaling.journal.check_file import AppCheck
+    from scaling.run.prepare import ChildNeeds
 
     type Loaded = Mapping[str, Any]
     type Effort = Mapping[str, Any]
@@ -87,7 +87,7 @@ class Needed:
         Raises:
             UsageError: a file, a folder or an interpreter is not there, or a variable is ours.
         """
-        from scaling.run.measure import ChildNeeds
+        from scaling.run.prepare import ChildNeeds
 
         return ChildNeeds(
             paths=[str(folder(self.path))],
@@ -110,7 +110,7 @@ class Sent:
 
 @Parameter(name="*", group=heading(SHOWN))
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class Printed:
     """What is printed and written."""
 
     memory: Annotated[float | None, shown(BYTES, group=SHOWN)] = None
@@ -130,7 +130,7 @@ def app(
     needed: Needed = Needed(),
     loaded: Loaded = NOTHING,
     sent: Sent = Sent(),
-    show: Shown = Shown(),
+    show: Printed = Printed(),
     effort: Effort = NOTHING,
 ) -> None:
     """Measure your own application: threads without the GIL, or processes? About ten minutes.
@@ -162,7 +162,7 @@ def app(
 
 
 def _steps(
-    asked: AppAsked, needed: Needed, sent: Sent, effort: Mapping[str, Any], show: Shown
+    asked: AppAsked, needed: Needed, sent: Sent, effort: Mapping[str, Any], show: Printed
 ) -> "AppSteps":
     """The steps, with what only the application itself knows: its interface, its own schema."""
     from scaling.cli.app_steps import AppSteps
@@ -195,7 +195,7 @@ def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> N
     """Print the result of a check, write it into the folder `output`, and exit."""
     import msgspec
 
-    from scaling.journal.beside import write_check
+    from scaling.journal.check_file import write_check
     from scaling.report.check import finding_lines
 
     lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)

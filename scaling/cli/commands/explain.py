@@ -84,7 +84,7 @@ def _hold(results: Path, held: Held, seconds: int) -> None:
     from scaling.report.files import read
     from scaling.run.app_requests import read_requests_file, requirements_of
     from scaling.run.hold import hold
-    from scaling.run.measure import ChildNeeds, prepared
+    from scaling.run.prepare import ChildNeeds, prepared
     from scaling.study.definition import Options
     from scaling.study.file import study_file_of
 

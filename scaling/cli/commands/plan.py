@@ -23,7 +23,8 @@ def plan(
 ) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     from scaling.analysis.forecast import forecast
-    from scaling.run.measure import folder_of, prepared
+    from scaling.run.measure import folder_of
+    from scaling.run.prepare import prepared
     from scaling.run.remaining_work import read_runs, shown, work_in
     from scaling.study.plan.table import plan_view
 

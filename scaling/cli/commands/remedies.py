@@ -59,7 +59,7 @@ def remedies(
         listed: Print every remedy, who recommends it, and how to enable it.
     """
     from scaling.report.output import finish
-    from scaling.run.measure import prepared
+    from scaling.run.prepare import prepared
     from scaling.study.remedies import remedies_of
 
     console, note = new_console(), partial(say, new_console(stderr=True))

@@ -36,7 +36,7 @@ def run(
         cluster: Measure on each host of this scheduler of dask.distributed, and not here.
     """
     from scaling.report.output import finish
-    from scaling.run.measure import prepared
+    from scaling.run.prepare import prepared
 
     console, note = new_console(), partial(say, new_console(stderr=True))
     services = {POSTGRES: postgres, VALKEY: valkey}
@@ -72,7 +72,8 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
     """
     from scaling.report.compare import finish_several
     from scaling.run.cluster import Study, connected
-    from scaling.run.measure import RESULTS, running_build
+    from scaling.run.measure import RESULTS
+    from scaling.run.prepare import running_build
     from scaling.study.file import study_from
 
     study = study_from(asked.options, running_build=running_build())  # a mistake is found here

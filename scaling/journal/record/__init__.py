@@ -15,12 +15,14 @@ from scaling.journal.record.line import Overload as Overload
 from scaling.journal.record.line import RunLine as RunLine
 from scaling.journal.record.line import ServiceUse as ServiceUse
 from scaling.journal.record.line import SetAsideLine as SetAsideLine
+from scaling.journal.record.line import SplitRun as SplitRun
 from scaling.journal.record.line import SubWindow as SubWindow
 from scaling.journal.record.line import Waits as Waits
 from scaling.journal.record.line import decode_description as decode_description
 from scaling.journal.record.line import decode_head as decode_head
 from scaling.journal.record.line import decode_line as decode_line
 from scaling.journal.record.line import decode_record as decode_record
+from scaling.journal.record.line import decode_split as decode_split
 from scaling.journal.record.line import encode_line as encode_line
 from scaling.journal.record.of_child import Description as Description
 from scaling.journal.record.of_child import Environment as Environment

@@ -5,7 +5,7 @@ supply is None. Writing is whole: every field is written, so a journal explains 
 """
 
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -326,3 +326,30 @@ def _places(begins: bytes) -> tuple[Cell, Placement, int]:
     text = bytes(_of_line.decode(begins + b"}").cell)
     cell, own = _cell.decode(text), _of_run.decode(text)
     return cell, Placement(region=own.region, pinning=own.pinning), int(own.twin)
+
+
+TICKS = b'"ticks":{'
+
+
+class SplitRun(NamedTuple):
+    """A run without the ticks of its workers, and these as text, in their order."""
+
+    run: RunLine
+    ticks: list[bytes]
+
+
+def decode_split(data: bytes) -> Line | SplitRun | None:
+    """A journal line as `decode_line` has it, but with the ticks of a run as text.
+
+    They are nearly all of a line. No string has `TICKS` in it: its quotes would be escaped.
+    """
+    kept: list[bytes] = []
+    ticks: list[bytes] = []
+    end = 0
+    while (begin := data.find(TICKS, end)) >= 0:
+        begin += len(TICKS)
+        kept.append(data[end:begin])
+        end = max(begin, data.find(b"}", begin))
+        ticks.append(data[begin:end])
+    line = decode_line(b"".join([*kept, data[end:]]))
+    return SplitRun(line, ticks) if isinstance(line, RunLine) else line

@@ -22,7 +22,7 @@ MEASURES = {THROUGHPUT: "throughput", CPU: "CPU time", MEMORY: "memory", P99: "P
 type Source = Literal["estimates", "ratios", ""] | Callable[[Study], pd.DataFrame]
 type Row = Mapping[Any, Any]
 type Line = Sequence[Row]  # the rows that one line of a table shows
-type Shown = tuple[Heading, list[Text | None]]  # a column, with a text for each line
+type Filled = tuple[Heading, list[Text | None]]  # a column, with a text for each line
 type Note = Callable[[Study], str]  # a sentence, or an empty text where there is nothing to say
 MARKS = {1: "≥ ", -1: "< "}  # before a median that is a bound
 SEPARATOR = " · "
@@ -252,7 +252,7 @@ class Table:
         if "name" in self._keys and "parameters" in found:
             found = found.assign(name=names(found))
         lines = self._lines(found)
-        columns: list[Shown] = [
+        columns: list[Filled] = [
             (column.heading, shown)
             for column in self._columns(found, study)
             if any(shown := [column.of(line, study) for line in lines])
@@ -269,9 +269,9 @@ class Table:
         notes = [text for note in self.notes if (text := note(study))]
         yield Grid(title, list(headings), rows[:MOST], notes, max(0, len(rows) - MOST))
 
-    def _named(self, lines: Sequence[Line]) -> tuple[list[Shown], str]:
+    def _named(self, lines: Sequence[Line]) -> tuple[list[Filled], str]:
         """The columns that name the lines, and what all lines share, which the title has."""
-        found: list[Shown] = []
+        found: list[Filled] = []
         about: list[str] = []
         for heading, keys in self.rows.items():
             own, shared = named([line[0] for line in lines], keys, alone=not found)

@@ -9,7 +9,7 @@ from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.words import OPEN
 from scaling.base.formats import duration
 from scaling.base.models import THREADS
-from scaling.journal.beside import read_check
+from scaling.journal.check_file import read_check
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 DOUBTFUL = ("void", "undecided")

@@ -11,7 +11,7 @@ from functools import wraps
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.builds import build_differences
+from scaling.analysis.build_differences import build_differences
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.ratios import EQUAL_DIFFER, NO_TURNS, OTHER_N
 from scaling.analysis.tables.study import Study

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.tables.study import Study
-from scaling.journal.beside import read_check
+from scaling.journal.check_file import read_check
 from scaling.report.check import checked
 from scaling.report.render.grid import Grid
 from scaling.report.view.answer import ANSWER, OTHERS, sentence

@@ -16,7 +16,7 @@ from scaling.analysis.check.findings import OF_SHARED_STATE, Judge, Seen
 from scaling.analysis.check.state import Baseline, in_turn
 from scaling.base.formats import listed, plural
 from scaling.base.models import PROCESSES, THREADS
-from scaling.journal.beside import KINDS, NOTED_ONLY, AppCheck, Finding, Kind
+from scaling.journal.check_file import KINDS, NOTED_ONLY, AppCheck, Finding, Kind
 from scaling.journal.record import ParameterValue
 from scaling.run.check.client import Sending
 from scaling.run.check.one_loop import (

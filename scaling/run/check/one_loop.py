@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scaling.analysis.check.answers import Answer
+from scaling.analysis.check.answers import LATE, Answer
 from scaling.analysis.check.exceptions import fatal, stuck
 from scaling.analysis.check.findings import FIRST_SERVER_ERROR, Seen
 from scaling.base.errors import ScalingError
@@ -12,7 +12,6 @@ from scaling.base.formats import listed
 from scaling.journal.record import ParameterValue
 from scaling.run.app_requests import WEBSOCKET
 from scaling.run.check.client import Sending, always
-from scaling.run.check.connection import LATE, SWITCHED
 from scaling.run.check.runs import OutOfTimeError, Runs
 from scaling.run.child import Child
 from scaling.run.redaction import hide
@@ -21,6 +20,7 @@ ALONE = 2  # runs at N = 1: what differs between them is volatile
 ALONE_S = 0.7  # in which requests are sent at once
 AUTO = "auto"  # what finds out whether an application has a lifespan
 FIRST_ERROR = 400
+SWITCHED = 101  # the status of an answer that makes a WebSocket of a connection
 # What the host says of a worker whose process is gone (workers/channel.py).
 ENDED = "ended without reporting why"
 # What an application says that does not get ready (workers/workloads/parts/first_request.py).

@@ -95,18 +95,18 @@ class Runs:
     ) -> Seen:
         client = CheckClient(self.requests, sending)
         ending = run_child(Run(child, cell, limit_s, client=client, secrets=self.secrets))
-        self.secrets |= client.secrets
-        record = ending.record
-        ended_by_us = client.given_up and ending.outcome == "failed"
+        self.secrets |= client.secrets or set()
+        record, answers = ending.record, client.seen
+        ended_by_us = answers.given_up and ending.outcome == "failed"
         failure = record.failure if record and not ended_by_us else None
         return Seen(
             workers=cell["workers"],
             model=cell["model"],
             outcome="measured" if ended_by_us else ending.outcome,
-            answers=client.answers,
-            sequence=client.sequence,
-            at_once=client.at_once,
-            unsaved=client.unsaved,
+            answers=answers.answers,
+            sequence=answers.sequence,
+            at_once=answers.at_once,
+            unsaved=answers.unsaved,
             failure=failure.error if failure else "",
             text=ending.stderr + (failure.traceback if failure else ""),
             samples=[words for each in record.workers for words in each.error_samples]

@@ -19,7 +19,7 @@ from scaling.analysis.check.state import (
     worker_of,
 )
 from scaling.base.models import THREADS, is_mixed, workers_each
-from scaling.journal.beside import Finding
+from scaling.journal.check_file import Finding
 from scaling.run.check.client import Sending, WorkerOf, always
 from scaling.run.check.runs import OutOfTimeError, Runs
 

@@ -26,6 +26,7 @@ from scaling.study.load import (
     Needed,
     at_rates,
     calibrations_for,
+    is_open_loop,
     require_possible_overload,
 )
 from scaling.study.plan.groups import (
@@ -307,7 +308,8 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
         facts, cpus = plan.workloads[cell.workload], plan.topology.usable_logical
         blockers[cell] = alternation_blocker(cell, facts, cpus) or ""
     turning = [cell for cell, reason in blockers.items() if not reason]
-    edges = ratio_edges(turning, region, study.primary or PRIMARY_QUESTIONS)
+    primary = study.primary or PRIMARY_QUESTIONS
+    edges = ratio_edges(turning, region, primary)
     compared = {slot.cell for edge in edges for slot in edge[:2]}
     pairs = aa_pairs(plan.cells[: plan.asked], compared, region) if study.aa_pairs else []
     plan = replace(plan, repeats=tuple(pair.cell for pair in pairs))
@@ -317,8 +319,13 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     # resumed is the same; only what takes turns does.
     whole = groups(plan.slots, edges, blockers, Room(most=most))
     room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
+    # A run in an open loop takes longer than all others of a block: its ratios have whole blocks.
+    lone = [cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)]
+    of_lone = ratio_edges(lone, region, primary)
     return replace(
         plan,
         groups=groups(plan.slots, edges, blockers, room),
-        headline_slots=tuple(slot for group in whole for slot in headline_slots(group, edges)),
+        headline_slots=tuple(
+            slot for group in whole for slot in headline_slots(group, edges, of_lone)
+        ),
     )

@@ -124,13 +124,16 @@ def groups(
     return tuple(found)
 
 
-def headline_slots(group: Group, edges: Iterable[Edge]) -> list[Slot]:
+def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge] = ()) -> list[Slot]:
     """What a block of headline groups alone has of a group: all, if both ends of a headline ratio
     are in it. The second run of an A/A pair whose first one is elsewhere would be without that.
+    `of_lone` are the ratios of cells that always run alone: an end of a headline ratio is a group
+    of its own there.
     """
-    if not any(each.headline and {*each[:2]} <= {*group.slots} for each in edges):
-        return []
-    return [slot for slot in group.slots if Slot(slot.cell) in group.slots]
+    if any(each.headline and {*each[:2]} <= {*group.slots} for each in edges):
+        return [slot for slot in group.slots if Slot(slot.cell) in group.slots]
+    ends = {slot for each in of_lone if each.headline for slot in each[:2]}
+    return [slot for slot in group.slots if slot in ends]
 
 
 def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterator[tuple[Slot, ...]]:

@@ -138,7 +138,7 @@ class HttpConnection(Reporting):
         right = status == expected if expected else 200 <= status < 400
         reusable = self._reusable
         if message.kept:
-            self._lane.answer = Answer(self._headers, b"".join(self._body))
+            self._lane.answer = Answer(tuple(self._headers), b"".join(self._body), status)
         if self._ending:
             self._ending.cancel()
         if message.is_head:
@@ -149,6 +149,10 @@ class HttpConnection(Reporting):
             declined = not right and status in message.declined
             kind = "" if right else f"status {status}"
             self._lane.answered(kind, reusable=reusable, declined=declined)
+
+    @property
+    def came_bytes(self) -> int:
+        return sum(map(len, self._body))
 
     def fail(self, kind: str) -> None:
         """The connection is unusable or gone; nothing is in flight on it any more."""

@@ -201,6 +201,11 @@ class Reporting(asyncio.BufferedProtocol):
         return BUFFER
 
     @property
+    def came_bytes(self) -> int:
+        """How much has come of an answer that is kept."""
+        return 0
+
+    @property
     def is_open(self) -> bool:
         """Whether the server has not closed it meanwhile."""
         return self._transport is not None and not self._transport.is_closing()

@@ -127,13 +127,13 @@ def messages(part: Part, target: Target) -> list[Message]:
     return [message_of(each, target, keepalive=part.keepalive) for each in part.requests]
 
 
-def message_of(request: Request, target: Target, *, keepalive: bool) -> Message:
-    """A request as it is sent to a server."""
+def message_of(request: Request, target: Target, *, keepalive: bool, kept: bool = False) -> Message:
+    """A request as it is sent to a server; its answer is `kept`, or if something of it is saved."""
     if target.scheme == "tcp":
         return Message(request.on_tcp(), None, is_head=False)
     common: dict[str, Any] = {
         "closes": request.closes,
-        "kept": bool(request.save),
+        "kept": kept or bool(request.save),
         "place": request.place if request.line else "",
     }
     if request.websocket is None:

@@ -22,10 +22,17 @@ FORM = "application/x-www-form-urlencoded"
 
 
 class Answer(NamedTuple):
-    """An answer of which something is saved: names of headers are in lower case."""
+    """An answer that is kept: names of headers are in lower case.
 
-    headers: Sequence[tuple[str, str]]
-    body: bytes
+    Of a WebSocket, `messages` are those that came, and `body` is the last one. `failure` says why
+    there is no whole answer.
+    """
+
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+    status: int = 0
+    messages: Sequence[bytes] = ()
+    failure: str = ""
 
 
 class NothingThereError(Exception):

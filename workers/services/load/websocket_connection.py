@@ -44,6 +44,7 @@ class Frames:
         self._parts: list[bytes] = []
         self.waiting: Sequence[bytes] = ()  # texts that are sent once it is a WebSocket
         self.answer: Response | None = None
+        self.refused: Response | None = None  # what comes in place of a WebSocket
 
     def to_send(self) -> bytes:
         """The bytes to write now."""
@@ -75,6 +76,7 @@ class Frames:
         for event in protocol.events_received():
             if isinstance(event, Response):
                 if event.status_code != SWITCHED:
+                    self.refused = event
                     raise Ended(f"status {event.status_code}")
                 self.answer = event
                 for text in self.waiting:
@@ -153,14 +155,19 @@ class WebSocketConnection(Reporting):
         if len(self._came) < message.opening.receives:
             return
         self._message = None
-        if message.kept and self._frames.answer:
-            raw = self._frames.answer.headers.raw_items()
-            lane.answer = Answer([(name.lower(), value) for name, value in raw], text)
+        self._keep(message, self._frames.answer, text)
         right = not message.texts or self._came == message.texts
         lane.answered("" if right else self._named("mismatch"), reusable=True)
 
+    def _keep(self, message: Message | None, head: Response | None, body: bytes) -> None:
+        if message and message.kept and head:
+            headers = tuple((name.lower(), value) for name, value in head.headers.raw_items())
+            self._lane.answer = Answer(headers, body, head.status_code, tuple(self._came))
+
     def _fail_as(self, kind: str) -> None:
         if not self._frames.answer:
+            refused = self._frames.refused
+            self._keep(self._message, refused, bytes(refused.body or b"") if refused else b"")
             kind = self._named(f"no WebSocket ({kind})")
         self.fail("short" if self._begun and kind == "closed" else kind)
 

@@ -66,7 +66,6 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CHECK_FILE = "check.json"
-NAMES = (CHECK_FILE,)
 
 
 def write_check(folder: Path, found: AppCheck) -> None:

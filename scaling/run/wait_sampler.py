@@ -73,9 +73,7 @@ class WaitSampler:
     missing.
     """
 
-    def __init__(self, rate_per_s: float = RATE_PER_S) -> None:
-        """`rate_per_s` is that of rounds; with 0 nothing is sampled."""
-        self._rate_per_s = rate_per_s
+    def __init__(self) -> None:
         self._threads: list[_SampledThread] = []
         self._first = 0  # of the next round
         self._sampling: asyncio.Task[None] | None = None
@@ -87,7 +85,7 @@ class WaitSampler:
 
         In between it pauses while others have their turn.
         """
-        if phase.name == "ready" and self._rate_per_s > 0:
+        if phase.name == "ready":
             self._begin(phase.facts["threads"])
         elif phase.name == IN_TURN and self._threads:
             self._resume()
@@ -116,7 +114,7 @@ class WaitSampler:
     async def _sample(self) -> None:
         count = len(self._threads)
         while True:
-            await asyncio.sleep(random.uniform(0.5, 1.5) / self._rate_per_s)
+            await asyncio.sleep(random.uniform(0.5, 1.5) / RATE_PER_S)
             began_s = time.thread_time()
             for place in range(self._first, self._first + min(count, THREADS_A_ROUND)):
                 self._threads[place % count].sample()
