@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import psutil
 
-from scaling.journal.record import Latency, Load, SubWindow
+from scaling.journal.record import Load
 from scaling.machine.topology import Topology, cpus_of
 from scaling.run.load_client import Client, LoadError
 from scaling.run.probe import Phase
@@ -30,43 +30,7 @@ CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
 SECRETS_MOST = 100_000  # that are looked for in what an application says
 
-
-class _Histograms(msgspec.Struct, frozen=True):
-    latency: Latency
-    service: Latency
-    first_byte: Latency
-    slip: Latency
-    censored: Latency
-    background: Latency
-    offered: int
-    completed: int
-    received: int
-
-
-class _Summary(msgspec.Struct, frozen=True):
-    """What the generator prints (`workers.services.load.summary`), as far as it is kept."""
-
-    offered: int
-    completed: int
-    errors: dict[str, int]
-    declined: dict[str, int]
-    rate_per_s: float
-    busy_fraction: float
-    cpu_s: float
-    processes: int
-    python: str
-    gil: bool
-    loop: str
-    timer: str | None
-    slice_ns: int | None
-    windows: list[_Histograms]
-    secrets: list[str]
-    delivered_per_s: float | None = None
-    rooms: int | None = None
-
-
-# Fields of `Load`: those of a summary with the same name, and those of its histograms.
-AS_PRINTED = {*_Summary.__struct_fields__} & {*Load.__struct_fields__} - {"windows", "rate_per_s"}
+# Histograms of `Load`, and what the generator calls them (`workers.services.load.summary`).
 HISTOGRAMS = {name: name for name in ("latency", "service", "first_byte", "background", "slip")}
 HISTOGRAMS["unfinished"] = "censored"
 
@@ -212,31 +176,32 @@ class Generator(Client):
         if self._in_slices:
             await self._send({})
         left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
+        line = await self._line(max(left_s, 0.0) + END_S)
         try:
-            line = await self._line(max(left_s, 0.0) + END_S)
-            summary = msgspec.json.decode(line, type=_Summary)
-        except msgspec.DecodeError as error:
+            printed = msgspec.json.decode(line, type=dict[str, Any])
+            secrets, load = printed["secrets"], self._load(printed, worker_cpus)
+        except (msgspec.DecodeError, KeyError) as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
-        self.secrets = spellings(summary.secrets) if len(summary.secrets) < SECRETS_MOST else None
-        return self._load(summary, worker_cpus)
+        self.secrets = spellings(secrets) if len(secrets) < SECRETS_MOST else None
+        return load
 
-    def _load(self, summary: _Summary, worker_cpus: list[int] | None) -> Load:
-        histograms = {
-            name: _together([getattr(each, own) for each in summary.windows])
-            for name, own in HISTOGRAMS.items()
-        }
-        return msgspec.structs.replace(
-            self._asked,
-            cpus=None if self._cpus is None else self._cpus_found,
-            worker_cpus=worker_cpus,
-            achieved_per_s=summary.rate_per_s,
-            windows=[
-                SubWindow(answered=each.completed, received=each.received)
-                for each in summary.windows
+    def _load(self, printed: Mapping[str, Any], worker_cpus: list[int] | None) -> Load:
+        """What was asked, and what was printed: most under the same names."""
+        windows = printed["windows"]
+        fields = msgspec.to_builtins(self._asked)
+        fields |= {name: printed[name] for name in Load.__struct_fields__ if name in printed}
+        fields |= {
+            "rate_per_s": self._asked.rate_per_s,
+            "achieved_per_s": printed["rate_per_s"],
+            "windows": [
+                {"answered": each["completed"], "received": each["received"]} for each in windows
             ],
-            **{name: getattr(summary, name) for name in AS_PRINTED},
-            **histograms,
-        )
+            "cpus": None if self._cpus is None else self._cpus_found,
+            "worker_cpus": worker_cpus,
+        }
+        for name, own in HISTOGRAMS.items():
+            fields[name] = _together([each[own] for each in windows])
+        return msgspec.convert(fields, Load)
 
     def _options(self, processes: int) -> list[str]:
         asked = self._asked
@@ -263,10 +228,10 @@ class Generator(Client):
 SWITCHES = ("--json", "--histograms", "--instants")
 
 
-def _together(histograms: Sequence[Latency]) -> Latency:
-    """The sum of some histograms."""
+def _together(histograms: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, list[int]]:
+    """The sum of some histograms, as `Latency` has it."""
     counts: Counter[int] = Counter()
     for each in histograms:
-        counts.update(dict(zip(each.value_ns, each.count, strict=True)))
+        counts.update(dict(zip(each["value_ns"], each["count"], strict=True)))
     values = sorted(counts)
-    return Latency(value_ns=values, count=[counts[value] for value in values])
+    return {"value_ns": values, "count": [counts[value] for value in values]}
