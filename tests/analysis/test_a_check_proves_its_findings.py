@@ -18,7 +18,6 @@ from typing import ClassVar
 import pytest
 
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
-from scaling.analysis.check.exceptions import stuck
 from scaling.base.models import PROCESSES
 from scaling.journal.check_file import AppCheck, Kind
 from scaling.run.check import runs
@@ -167,21 +166,6 @@ def test_a_refused_connection_is_a_missing_answer() -> None:
     assert answer.failure == "no answer: connection refused"
 
 
-def test_a_server_that_is_gone_is_not_called_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has closed the connection, and does not answer on a second one."""
-    monkeypatch.setattr("scaling.run.check.client.ANSWER_S", 0.5)
-    client = CheckClient([{"path": "/"}], ONCE)
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
-
-        def close_the_first() -> None:
-            with server.accept()[0] as accepted:
-                accepted.recv(4096)
-
-        pool.submit(close_the_first)
-        assert sent(client, server) == "a request was not answered"
-    assert client.seen.sequence[0].failure == "no answer: connection closed"
-
-
 def test_only_the_first_answer_must_have_what_is_saved() -> None:
     """One that has been used up, or comes once, is no fault of the file."""
 
@@ -229,12 +213,3 @@ def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
         assert sent(client, server) == ""
     (answer,) = client.seen.sequence
     assert (answer.status, answer.body, answer.failure) == (200, b"".join(parts), "")
-
-
-def test_host_and_worker_that_wait_for_each_other_are_left_out() -> None:
-    thread = "Thread 0x01 (most recent call first):\n"
-    ours = f'{thread}  File "workers/channel.py", line 155 in receive\n'
-    theirs = 'Current thread 0x02 (most recent call first):\n  File "shop.py", line 7 in app\n'
-    assert stuck(ours + theirs) == " (shop.py, line 7)"
-    assert stuck(ours) == ""
-    assert stuck("no stacks at all") == ""

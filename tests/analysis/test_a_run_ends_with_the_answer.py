@@ -24,7 +24,7 @@ from tests.support.studies import FakeStudy
 
 WIDTH = 80
 COUNTED = "more rows with --details"
-NAMES = ("compare", "scale", "serve", "app-fastapi", "slo")
+NAMES = ("compare", "serve", "app-fastapi")
 ORDINARY = [each for each in FOLDERS if each.name in NAMES]
 BOTH = FakeStudy(
     arms=("3.14", "3.14t"),

@@ -1,10 +1,8 @@
-"""An application that cannot be measured is found in a short trial on each build; one that can be
-is checked and measured, and gets an answer.
+"""An application that cannot be measured is found in a short trial on each build.
 
 What it is, is found out where it will run; what cannot be loaded needs no trial.
 """
 
-import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,12 +12,9 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, Failure, GilStates, RunLine
-from scaling.report.view.application import SHIP
 from scaling.run import application_trial
 from scaling.run.application_trial import interface_of, problem_of, trial_cells
-from tests.support.app_checks import hurry
 from tests.support.children import environment
-from tests.support.cli import Command
 from tests.support.runs import with_
 from tests.support.served_studies import FakeServedStudy
 
@@ -141,39 +136,3 @@ def test_an_import_that_never_ends_is_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(application_trial, "FIND_OUT_S", 1.0)
     with pytest.raises(UsageError, match="importing it took more than 1 s"):
         found(tmp_path, "shop:app", "import time\ntime.sleep(600)")
-
-
-# --- from end to end -----------------------------------------------------------------------------
-
-ECHOING = """
-async def app(scope, receive, send):
-    if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": scope["path"].encode()})
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("undrawn", "hurried")
-def test_on_real_builds_it_is_checked_measured_and_answered_for(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # That it is measured with both allocators is tested on the plan.
-    monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
-    hurry(monkeypatch)
-    (tmp_path / "shop.py").write_text(ECHOING)
-    (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
-    done = command(
-        *("app", "shop:app", "--path", ".", "--lifespan", "off"),
-        *("--requests", "requests.jsonl", "--rate", "200", "--workers", "1"),
-        *("--blocks", "1", "--seconds", "0.2", "--json", "--output", "out"),
-    )
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    throughput, memory = document["tables"][SHIP.title]
-    assert (throughput["ratio"]["word"], throughput["ship"]["ship"]) == ("", "not decided")
-    assert throughput["ratio"]["why"] == memory["ratio"]["why"] == "too few blocks (1 of 6)"
-    assert document["check"]["findings"] == []
-    assert "6 cells" in done.stderr
-    head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
-    assert head["study"]["application"]["requests"]["count"] == 2

@@ -72,15 +72,6 @@ def session_s(plan: Plan) -> float:
     return (1 + SHARE) * cost_of(plan).total_s + 20
 
 
-def test_primitives_has_every_row(described_here: Description) -> None:
-    made = planned("primitives", described_here)
-    rows = described_here.workloads["primitives"].parameters["primitive"].choices
-    assert rows
-    for model in ("threads", "processes"):
-        own = [each.parameters.get("primitive") for each in made.cells if each.model == model]
-        assert [name for name in dict.fromkeys(own) if name] == rows
-
-
 def scale(described: Description, topology: Topology) -> Plan:
     study = study_from(flagged(study=DEFAULT_STUDY, preset="smoke"), running_build="3.14t")
     return make_plan(study, {"3.14t": described}, topology)

@@ -4,9 +4,8 @@ Two workers, one block, a fraction of the operations, both builds and whatever o
 installed: each cell is measured once, with the news site and the HTTP server. Plots and page are
 drawn by other tests; here only the captions are checked.
 
-Two of them show what no other test runs from end to end: rates from a calibration, and other
-runtimes. The others run in `nox -s thorough`; every workload has real runs of its own in
-tests/workers.
+One of them shows what no other test runs from end to end: rates from a calibration. The others run
+in `nox -s thorough`; every workload has real runs of its own in tests/workers.
 """
 
 import math
@@ -108,7 +107,7 @@ SOURCES = {
 }
 
 
-FEW = ("latency", "task-overhead")
+FEW = ("latency",)
 NEEDS = {
     "broadcast": ("servers",),
     "gateway": ("servers",),

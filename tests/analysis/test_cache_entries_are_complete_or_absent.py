@@ -1,8 +1,5 @@
 """What is kept in the cache was made once and whole, whoever was interrupted or came second."""
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scaling.base.errors import ScalingError
-from scaling.builds.cache import folder, make_whole
+from scaling.builds.cache import make_whole
 from tests.support.fake_builds import say_nothing
 
 
@@ -66,24 +63,6 @@ def test_what_is_whole_no_more_is_made_again(destination: Path) -> None:
     assert (destination / "text").read_text() == "second"
 
 
-@pytest.mark.slow
-def test_who_was_killed_is_tidied_up_after(destination: Path) -> None:
-    program = (
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from scaling.builds.cache import make_whole\n"
-        "def fill(temporary):\n"
-        "    (temporary / 'half').mkdir()\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "make_whole(Path(sys.argv[1]), fill, say=print)\n"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, str(destination)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert [name.startswith(".thing~") for name in left_in(destination.parent)] == [True]
-    make_whole(destination, filled("whole"), say=say_nothing)
-    assert left_in(destination.parent) == ["thing"]
-
-
 def test_who_comes_second_waits_and_finds_it_made(destination: Path) -> None:
     began, go_on, waiting = threading.Event(), threading.Event(), threading.Event()
     said: list[str] = []
@@ -110,13 +89,3 @@ def test_who_comes_second_waits_and_finds_it_made(destination: Path) -> None:
     second.join()
     assert (destination / "text").read_text() == "first"
     assert said == ["another process is making thing: waiting for it"]
-
-
-def test_the_cache_can_be_put_elsewhere_and_does_not_move_with_us(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
-    assert folder() == tmp_path
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SCALING_CACHE", "here")
-    assert folder() == tmp_path / "here"

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, WorkloadFacts
+from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue
 from scaling.machine.topology import Topology
 from scaling.run.ceilings import PROCESSES_MOST, generator_processes, measure_ceilings
 from scaling.run.service_process import ServiceError
@@ -18,26 +18,10 @@ from scaling.run.services import Services
 from scaling.run.session import InterruptedStudyError
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR
-from tests.support.descriptions import SCRAPE
+from tests.support.descriptions import SCRAPE, SERVE
 from tests.support.driving import opened
 from tests.support.plans import planned
 from workers.services.load import options
-
-SERVE = WorkloadFacts(
-    path="workers.workloads.serve:Serve",
-    operation="requests",
-    in_flight="connections",
-    descriptors=1,
-    served=True,
-    parameters={
-        "connections": ParameterFacts(type="int", default=16, at_least=1),
-        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0),
-        "keep_alive": ParameterFacts(type="bool", default=True),
-        "server": ParameterFacts(type="str", default="tcp", choices=["tcp", "aiohttp"]),
-        "work_us": ParameterFacts(type="float", default=0.0, at_least=0),
-    },
-)
-
 
 DELAYED = replace(
     SCRAPE,
@@ -53,7 +37,6 @@ def serving(
     rates: str = "0",
     workers: str = "1,2",
     cores: int = 8,
-    facts: WorkloadFacts = SERVE,
     model: str = "threads",
     open_files: int | None = None,
     **other: str,
@@ -62,7 +45,7 @@ def serving(
     settings = [f"serve.rate_per_s={rates}", *(f"serve.{k}={v}" for k, v in other.items())]
     return planned(
         "[[workloads]]\nname = 'serve'",
-        workloads={"serve": facts},
+        workloads={"serve": SERVE},
         arm=("3.14",),
         model=(model,),
         loop=("asyncio",),

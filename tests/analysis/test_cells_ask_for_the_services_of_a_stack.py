@@ -1,40 +1,31 @@
-"""Parameters ask for proxy and pooler; what a machine lacks is refused; what they cost is shown."""
+"""Parameters ask for proxy and pooler; what a machine lacks is refused."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import pytest
 
-from scaling.analysis.table.processes import ROLES
-from scaling.builds import installed
-from scaling.builds.arms import parse_arm
-from scaling.builds.installed import POSTGRES, URLS, VALKEY, program
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.installed import POSTGRES, URLS, VALKEY
 from scaling.journal.record import (
     Description,
     ParameterValue,
     RunLine,
-    ServiceUse,
     WorkloadFacts,
 )
 from scaling.run.child import Ending, Run
-from scaling.run.execute import Executor
-from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.load import Generator
 from scaling.run.redaction import without_address
 from scaling.run.service_process import ServiceError, Usage
 from scaling.run.services import Services, ServiceUsage
 from scaling.study.services import beside, in_front
 from tests.support.descriptions import description
-from tests.support.fake_builds import script
+from tests.support.driving import executor, prepared
 from tests.support.plans import planned, why_refused
 from tests.support.runs import with_
-from tests.support.served_studies import FakeServedStudy
 
 NONE: dict[str, ParameterValue] = {"pooler": "none", "proxy": "none"}
 ALL: dict[str, ParameterValue] = {"pooler": "pgbouncer", "proxy": "nginx"}
@@ -72,17 +63,6 @@ def test_what_is_not_there_is_refused_with_what_to_install(monkeypatch: pytest.M
     assert refused({"cache": "valkey"}, {}) is None
 
 
-@pytest.mark.parametrize("folder", ["PATH", "SBIN"])
-def test_a_program_is_found_where_users_and_where_servers_have_it(
-    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(tmp_path / "nginx", "true")
-    monkeypatch.setenv("PATH", str(tmp_path if folder == "PATH" else tmp_path / "empty"))
-    monkeypatch.setattr(installed, "SBIN", (str(tmp_path),) if folder == "SBIN" else ())
-    assert program("nginx") == str(tmp_path / "nginx")
-    assert program("pgbouncer") is None
-
-
 class Broken(Services):
     """Services of which none can be started."""
 
@@ -95,12 +75,9 @@ class Broken(Services):
 def run_with(services: Services, block: int = 0) -> tuple[RunLine, bytes | None]:
     here = with_(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
     plan = planned("[[workloads]]\nname = 'web'", arms={"3.14t": here}, workers=("1",))
-    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH")
     (run, *_) = plan.block(block)
     cell = with_(run.cell, parameters={"pooler": "pgbouncer"})
-    asked = run._replace(cell=cell)
-    generators = GeneratorProgram(python=sys.executable, environment={})
-    return Executor(plan, {"3.14t": arm}, services, generators)(asked)
+    return executor(prepared(plan, here), services)(run._replace(cell=cell))
 
 
 @pytest.mark.parametrize("variable", URLS)
@@ -152,33 +129,6 @@ def test_arrivals_are_those_of_the_block(monkeypatch: pytest.MonkeyPatch) -> Non
     for block in (0, 0, 1):
         run_with(Hanging(sys.executable, {}), block)
     assert seeds[0] == seeds[1] != seeds[2]
-
-
-ONE = (("3.14t", "threads"),)
-USED = {
-    "nginx": ServiceUse(window_cpu_s=0.5, memory_bytes=9_000_000, connections=16),
-    "pgbouncer": ServiceUse(window_cpu_s=0.25, memory_bytes=4_000_000, connections=8),
-    "postgres": ServiceUse(window_cpu_s=1.0, memory_bytes=90_000_000, connections=4),
-    "valkey": ServiceUse(window_cpu_s=0.1, memory_bytes=5_000_000, connections=2),
-    "broker": ServiceUse(window_cpu_s=0.2, memory_bytes=6_000_000, connections=3),
-}
-
-
-def test_what_each_of_them_costs_per_request_is_a_column() -> None:
-    served = FakeServedStudy(workers=(1,), rates=(200.0,), blocks=1, configurations=ONE)
-    plain = served.frame.iloc[0]
-    stack = replace(served, change=lambda run: with_(run, services=USED)).frame.iloc[0]
-    for role, used in zip(ROLES, USED.values(), strict=True):
-        assert plain[[f"{role}_cpu_s_per_op", f"{role}_bytes"]].isna().all()
-        assert stack[f"{role}_cpu_s_per_op"] == pytest.approx(
-            (used.window_cpu_s or 0.0) / stack["operations"]
-        )
-        assert stack[f"{role}_bytes"] == used.memory_bytes
-    assert (stack["pooler_connections"], stack["database_connections"]) == (8, 4)
-    total = sum(used.window_cpu_s or 0.0 for used in USED.values()) / stack["operations"]
-    assert stack["stack_cpu_s_per_op"] == pytest.approx(stack["cpu_s_per_op"] + total)
-    # What services take of the cores bounds what workers can gain.
-    assert stack["gain_bound"] <= plain["gain_bound"]
 
 
 @pytest.mark.parametrize(

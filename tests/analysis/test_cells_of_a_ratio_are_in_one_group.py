@@ -27,7 +27,6 @@ from scaling.study.plan.groups import (
     ratio_edges,
 )
 from scaling.study.plan.order import IN_GROUPS, ORDER, Slot
-from scaling.study.plan.table import turns_lines
 from tests.support.descriptions import COMPUTE, ECHO
 from tests.support.driving import Machine, Pretended, doubts, driven, opened
 from tests.support.plans import planned
@@ -78,22 +77,6 @@ def test_what_does_not_fit_into_memory_is_divided() -> None:
     ):
         room = Room(needs=needs, most_bytes=most_bytes)
         assert names(groups(SLOTS[:4], asked, {}, room)) == expected
-
-
-def test_a_command_needs_its_own_processes_and_what_is_served_a_generator() -> None:
-    app = WorkloadFacts(path="workers.workloads.app:App", served=True, alone=None)
-    threads, processes = (
-        replace(CELLS[0], model=model, workers=4) for model in ("threads", "processes")
-    )
-
-    def mib(cell: Cell, facts: WorkloadFacts = app, **parameters: str) -> float:
-        return memory_bytes(replace(cell, parameters=parameters), facts) / MIB
-
-    assert mib(threads, ECHO) == 60 + 4 * 10
-    assert mib(threads) == mib(threads, server="loops") == mib(threads, ECHO) + 60
-    assert mib(threads, server="granian") == mib(threads) + 60
-    assert mib(processes, server="uvicorn") == mib(threads) + 5 * 60
-    assert memory_bytes(threads, ECHO, 7 * MIB) / MIB == mib(threads, ECHO) + 7
 
 
 @given(st.lists(st.tuples(*[st.sampled_from(SLOTS[:16])] * 2)), st.integers(2, 8))
@@ -269,34 +252,6 @@ def test_finite_work_takes_turns_by_rounds_if_it_can_be_divided() -> None:
     assert large - small > 2 * 100 * MIB
     undivided = replace(facts, rounds=None, alone="all at once")
     assert alternation_blocker(CELLS[0], undivided, 2) == "all at once"
-
-
-def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
-    (line,) = turns_lines(made())
-    assert line.startswith("6 cells are measured in turn, in 2 groups of up to 4, which may need ")
-    assert " MiB at once; --no-alternate " in line
-    assert next(iter(turns_lines(made(alternate=False)))).startswith("no cells are")
-    nowhere = made(alone="not on this system")
-    assert nowhere.in_turn == []
-    assert list(turns_lines(nowhere)) == ["not in turn: echo: not on this system"]
-
-
-POOLS = """
-aa_pairs = false
-workers = [2]
-[[workloads]]
-name = "pooled"
-parameters.pool = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-"""
-
-
-@pytest.mark.parametrize(("served", "most"), [(False, 10), (True, 8)])
-def test_fewer_servers_than_others_are_alive_at_once(served: bool, most: int) -> None:
-    """Ten cells that are all compared with one of them."""
-    pool = ParameterFacts(type="int", default=1, at_least=1)
-    facts = WorkloadFacts(path="x:Pooled", served=served, alone=None, parameters={"pool": pool})
-    plan = planned(POOLS, workloads={"pooled": facts})
-    assert [len(group.slots) for group in plan.in_turn] == [most]
 
 
 def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:

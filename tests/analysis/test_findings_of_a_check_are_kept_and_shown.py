@@ -17,7 +17,6 @@ from tests.support.documents import page
 from tests.support.printing import printed_by
 from tests.support.served_studies import FakeAppStudy
 
-SOUND = AppCheck(ok=True, findings=[])
 MIXED_UP = Finding(
     kind="mixed-up", request="GET /stock", message="an answer is another's", remedy="no global"
 )
@@ -77,18 +76,6 @@ def test_a_check_before_2_0_claims_nothing_of_processes(study: Path) -> None:
     found = read_check(study.parent)
     assert found
     assert (found.models, found.wrong_models) == (("threads",), ["threads"])
-
-
-def test_without_a_check_nothing_is_claimed(study: Path) -> None:
-    write_check(study.parent, SOUND)
-    assert "Check: its answers are the same on several loops as on one loop." in answer_of(
-        study_of(study)
-    )
-    (study.parent / CHECK_FILE).write_text("[torn")
-    assert read_check(study.parent) is None
-    unchecked = study_of(study)
-    assert json.loads(answer_json(unchecked))["check"] is None
-    assert "Check:" not in answer_of(unchecked)
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -1,25 +1,19 @@
 """A finite run ends when its work is done: no plan says when, and a limit says by when at most."""
 
 import json
-import sys
 from typing import Any
 
 import pytest
 
 import scaling.run.execute as execute
-from scaling.builds.arms import parse_arm
-from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import WorkloadFacts, decode_line, encode_line
 from scaling.run.child import Ending, Run
-from scaling.run.execute import Executor
-from scaling.run.load import GeneratorProgram
 from scaling.run.prepare import Prepared
-from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.table import cost_of, one_line, plan_rows, plan_view, reservations
-from tests.support.descriptions import ECHO, NAP, description
+from scaling.study.plan.table import cost_of, plan_rows, reservations
+from tests.support.descriptions import ECHO, NAP
+from tests.support.driving import executor, prepared
 from tests.support.plans import ECHO_FILE, TWO_CORES, planned
-from tests.support.printing import printed
 
 FINITE = "blocks = 3\nworkers = [1, 2]\n[[workloads]]\nname = 'nap'\n"
 MIXED = f"{FINITE}{ECHO_FILE}"
@@ -35,14 +29,6 @@ def test_its_time_is_not_known_beforehand() -> None:
     assert [time for *_, time in plan_rows(plan)] == ["finite", "11 s"]  # 6 runs of 1.8 s
     assert (cost.runs, cost.finite) == (18, 9)  # two cells, each an A/A pair
     assert cost.total_s == pytest.approx(9 * 1.8)
-
-
-def test_the_plan_says_so() -> None:
-    known = "finite: their time is known after the first block"
-    assert one_line(naps()).endswith(f"= 9 runs, {known}")
-    assert one_line(naps(MIXED)).endswith(f"= 18 runs: 9 of 1.8 s, about 16 s; 9 {known}")
-    assert "finite" not in one_line(planned())
-    assert "in windows" not in printed(plan_view(naps(MIXED)), width=120)
 
 
 def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:
@@ -66,12 +52,9 @@ def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | 
         return Ending("crashed", 0.1)
 
     monkeypatch.setattr(execute, "run_child", do)
-    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH")
-    generators = GeneratorProgram(python=sys.executable, environment={})
-    with Services(sys.executable, {}) as services:
-        executor = Executor(plan, {"3.14t": arm}, services, generators)
-        for each in plan.runs:
-            executor(each)
+    make = executor(prepared(plan))
+    for each in plan.runs:
+        make(each)
     return limits
 
 

@@ -1,10 +1,7 @@
 """What disturbed one run of a group disturbed all of them, and each of their lines says so."""
 
 import asyncio
-import errno
-import os
 import random
-import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -15,12 +12,10 @@ from msgspec.structs import replace
 from scaling.journal.record import Disturbance
 from scaling.run.child import Child, Ending, Run
 from scaling.run.execute import Executor
-from scaling.run.load import GeneratorProgram
-from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
+from tests.support import driving
 from tests.support.descriptions import ECHO
 from tests.support.plans import planned
-from tests.support.refusing import failing
 
 OF_ONE, OF_ALL = Disturbance(steal_fraction=0.25), Disturbance(steal_fraction=0.5)
 
@@ -56,8 +51,7 @@ def executor(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Executor:
     monkeypatch.setattr(Executor, "_run", lambda *_, **__: Run(Child("", {}), {}))
     monkeypatch.setattr("scaling.run.execute.observed", observed)
     monkeypatch.setattr("scaling.run.execute.run_child", lambda _: ending)
-    generators = GeneratorProgram(python=sys.executable, environment={})
-    return Executor(plan, {}, Services(sys.executable, {}), generators)
+    return driving.executor(driving.prepared(plan))
 
 
 def test_every_run_has_what_disturbed_its_group_and_the_place_of_it(
@@ -70,19 +64,6 @@ def test_every_run_has_what_disturbed_its_group_and_the_place_of_it(
         assert [line.position for line in lines] == [run.position for run in runs]
         assert {line.group for line in lines} == {runs[0].position}
         assert all(line.disturbance == OF_ALL for line in lines)
-
-
-def test_where_nothing_can_watch_over_a_group_each_run_is_alone_and_says_why(
-    plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scaling.run.execute.in_turn", failing(errno.EAGAIN))
-    why = os.strerror(errno.EAGAIN)
-    first, *_ = plan.together(plan.runs)
-    lines = [line for line, _ in executor.together(first)]
-    assert [line.cell for line in lines] == [run.cell for run in first]
-    for line in lines:
-        assert line.alone == f"no process can be started to watch over them: {why}"
-        assert (line.group, line.disturbance) == (None, OF_ONE)
 
 
 def test_who_is_first_is_drawn_anew_for_each_group_of_each_block_and_attempt(

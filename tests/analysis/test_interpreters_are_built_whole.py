@@ -16,7 +16,7 @@ from scaling.base.errors import ScalingError
 from scaling.builds.cpython import Interpreter, parse_build
 from scaling.builds.interpreters import source
 from scaling.builds.interpreters.build import follow, from_source
-from scaling.builds.interpreters.source import Need, is_there, require_libraries
+from scaling.builds.interpreters.source import Need, require_libraries
 from tests.support.fake_builds import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh
@@ -187,37 +187,3 @@ def test_only_root_who_said_yes_or_ci_may_install(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(source, "_is_root", lambda: root)
     assert source.may_change_machine() is may
-
-
-def test_what_may_be_installed_is_installed() -> None:
-    missing, ran = {"zlib", "SQLite"}, list[str]()
-
-    def require(*installs: str) -> None:
-        def shell(command: str) -> int:
-            ran.append(command)
-            missing.difference_update(installs)
-            return 0
-
-        has = lambda need: need.name not in missing  # noqa: E731
-        require_libraries(say=say_nothing, probe=has, manager="dnf", may_install=True, shell=shell)
-
-    with pytest.raises(ScalingError, match="did not install it"):
-        require("zlib")
-    missing.add("zlib")
-    require("zlib", "SQLite")
-    assert [command.split()[-2:] for command in ran] == [["zlib-devel", "sqlite-devel"]] * 2
-    require()
-    assert len(ran) == 2
-
-
-def test_headers_are_asked_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    zlib = Need("zlib", "zlib.h", "", "", "")
-    monkeypatch.setenv("CC", "true --some-flag")
-    assert is_there(zlib)
-    monkeypatch.setenv("CC", "false")
-    assert not is_there(zlib)
-    monkeypatch.delenv("CC")
-    assert not is_there(Need("nothing", "no/such/header.h", "", "", ""))
-    assert not is_there(Need("no-such-program", None, "", "", ""))
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert not is_there(Need("C compiler", "stdlib.h", "", "", ""))

@@ -14,7 +14,7 @@ from scaling.builds.cache import Say
 from scaling.builds.cpython import parse_build
 from scaling.builds.interpreters import source
 from scaling.builds.interpreters.find import download
-from tests.support.fake_builds import Uv, answer, say_nothing, script
+from tests.support.fake_builds import Uv, answer, say_nothing
 
 GOOD, OTHER = b"the release", b"that of another version"
 
@@ -76,35 +76,6 @@ def test_a_wrong_file_of_the_users_own_is_refused(
     monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path / name))
     with pytest.raises(UsageError, match=fault):
         source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
-
-
-@pytest.fixture
-def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An apt with three sites, of which only the last holds the source; its log is returned."""
-    log = tmp_path / "log"
-    sites = "'http://one/debian\\nhttp://two/security\\nhttp://one/debian\\nhttp://three\\n'"
-    script(tmp_path / "bin/apt-get", f"printf {sites}")
-    helper = script(
-        tmp_path / "apt-helper",
-        f'echo "$@" >> {log}',
-        f'case "$2" in http://three/*) cp {tmp_path / "good"} "$3";; *) exit 100;; esac',
-    )
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(source, "APT_HELPER", str(helper))
-    return log
-
-
-def test_each_site_of_apt_is_tried_once_and_apt_itself_checks_what_it_downloads(
-    tmp_path: Path, apt: Path
-) -> None:
-    path = tmp_path / "Python-3.14.7.tar.xz"
-    assert source.from_debian("3.14.7", path, say_nothing) is None
-    assert path.read_bytes() == GOOD
-    commands = apt.read_text().splitlines()
-    asked = [line.split()[1].partition("/pool/")[0] for line in commands]
-    assert asked == ["http://one/debian", "http://two/security", "http://three"]
-    assert "pool/main/p/python3.14/python3.14_3.14.7.orig.tar.xz" in commands[0]
-    assert commands[0].endswith(f"SHA256:{source.SHA256['3.14.7']}")
 
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError
 from scaling.builds import uv_tool
 from scaling.builds.cpython import BUILDS, VERSIONS, inspect, parse_build
 from scaling.builds.interpreters.find import survey
@@ -112,22 +112,3 @@ def test_every_build_and_session_has_a_name_that_is_read_back() -> None:
     for build in BUILDS:
         assert parse_build(build.name) == build
     assert [parse_build(name).name for name in VERSIONS] == list(VERSIONS)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("3.14x", "Did you mean 3.14?"),
-        ("3.14.7t", "Did you mean 3.14t?"),
-        ("314t", "Did you mean 3.14t?"),
-        ("3.12t", "3.12, 3.13, 3.13t, 3.14"),  # there was none
-    ],
-)
-def test_a_wrong_name_gets_the_nearest_and_all_others(name: str, said: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        parse_build(name)
-    assert said in str(caught.value)
-    assert "3.12, 3.13, 3.13t, 3.14" in str(caught.value)
-    with pytest.raises(UsageError) as caught:
-        parse_build("pypy")
-    assert "Did you mean" not in str(caught.value)

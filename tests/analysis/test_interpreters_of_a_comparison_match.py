@@ -93,20 +93,6 @@ def test_ways_are_tried_in_order_until_one_gives_all() -> None:
     assert [(name, one.origin) for name, one in result.items()] == [("3.14t", "uv"), ("3.14", "uv")]
 
 
-def test_what_cannot_be_had_is_explained_way_by_way() -> None:
-    providers = {
-        "found": way([], "found", ScalingError("nothing here")),
-        "built": way([], "built", ScalingError("no zlib. Install with:\n    apt-get zlib")),
-    }
-    with pytest.raises(UsageError) as caught:
-        ensure(["3.14", "3.14t"], say=say_nothing, providers=providers)
-    message = str(caught.value)
-    assert message.startswith("no CPython 3.14 and 3.14t is available")
-    assert "nothing here" in message
-    assert "apt-get zlib" in message
-    assert "uv python install 3.14 3.14t" in message
-
-
 def test_a_way_can_be_chosen_and_a_wrong_setting_stops_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from scaling.base.errors import UsageError
 from scaling.journal.record import Description
 from scaling.machine.topology import Topology, apart, cpu_order, pinning
 from scaling.study.file import study_from
@@ -27,15 +27,6 @@ from tests.support.plans import flagged
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 EACH = pytest.mark.parametrize("name", MACHINES)
-# The Ns of a study that names none: of its cores, all CPUs, and beyond.
-COUNTS = {
-    "smt": (1, 2, 4, 8, 16, 32),
-    "big-and-little-x86": (1, 2, 4, 8, 16, 24, 48),
-    "big-and-little-arm": (1, 2, 4, 8, 16),
-    "two-sockets": (1, 2, 4, 8, 16, 24, 32, 48, 96, 192),
-    "quota-of-4-on-96": (1, 2, 4, 8),
-    "several-caches": (1, 2, 4, 8, 16, 32, 64, 128, 256),
-}
 
 
 @pytest.fixture
@@ -101,40 +92,21 @@ def planned(
     return make(study) if time_s is None else fitted(study, time_s, topology, make)
 
 
-# Threads a process at each N that `mixed` and `mixed:node` can have, from what a cache and a node
-# have: cores, not siblings.
-TOGETHER = {
-    "smt": ({4: 2, 8: 4, 16: 8, 32: 8}, {4: 2, 8: 4, 16: 8, 32: 8}),
-    "two-sockets": (
-        {4: 2, 8: 4, 16: 8, 24: 12, 32: 8, 48: 24, 96: 24, 192: 24},
-        {4: 2, 8: 4, 16: 8, 24: 12, 32: 8, 48: 24, 96: 24, 192: 24},
-    ),
-    "quota-of-4-on-96": ({4: 2, 8: 4}, {4: 2, 8: 4}),
-    "several-caches": (
-        {4: 2, 8: 4, 16: 8, 32: 8, 64: 8, 128: 8, 256: 8},
-        {4: 2, 8: 4, 16: 8, 32: 16, 64: 32, 128: 64, 256: 64},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("name", ["smt", "two-sockets", "quota-of-4-on-96", "several-caches"])
 def test_mixed_models_have_as_many_threads_a_process_as_share_a_cache_or_a_node(
-    name: str, topology: Topology, described_here: Description
+    name: str, topology: Topology, described_here: Description, snapshot: SnapshotAssertion
 ) -> None:
-    of_cache, of_node = TOGETHER[name]
+    """As many as these have cores, not siblings."""
     models = ("mixed", "mixed-forked:cache", "mixed:node")
     plan = planned(topology, described_here, model=list(models), pin=True, controls=False)
-    found = {(cell.model, cell.workers): cell for cell in plan.cells if cell.workload == "echo"}
-    asked = [(f"mixed:{each}", n) for n, each in (of_cache | of_node).items()]
-    asked += [(f"mixed:{each}", n) for n, each in of_cache.items()]
-    asked += [(f"mixed-forked:{each}", n) for n, each in of_cache.items()]
-    assert found.keys() == set(asked)
-    for (model, n), cell in found.items():
+    found = [(cell.model, cell.workers) for cell in plan.cells if cell.workload == "echo"]
+    assert [f"{model}, N = {n}" for model, n in dict.fromkeys(found)] == snapshot
+    for model, n in found:
         each = int(model.rpartition(":")[2])
-        assert cell.workers % each == 0
-        if model == f"mixed:{of_cache[n]}" and n <= topology.usable_cores:
-            cpus = [cpu for (cpu,) in plan.placement(n).pinning or ()]
-            caches = [{k for k, has in enumerate(topology.caches) if cpu in has} for cpu in cpus]
+        assert n % each == 0
+        cpus = [cpu for (cpu,) in plan.placement(n).pinning or ()]
+        caches = [{k for k, has in enumerate(topology.caches) if cpu in has} for cpu in cpus]
+        if model.startswith("mixed-forked") and n <= topology.usable_cores:
             assert all(caches[at : at + each] == [caches[at]] * each for at in range(0, n, each))
     why = {each.reason for each in plan.refused if each.workload == "echo"}
     assert "N = 1 cannot be divided into processes of at most" in " ".join(why)
@@ -145,8 +117,9 @@ def test_a_study_is_planned_pinned_and_in_turn(
     name: str, topology: Topology, described_here: Description
 ) -> None:
     plan = planned(topology, described_here, pin=True)
-    assert {cell.workers for cell in plan.cells} == set(COUNTS[name])
-    for n in COUNTS[name]:
+    counts = every_count(topology)
+    assert {cell.workers for cell in plan.cells} == set(counts)
+    for n in counts:
         placement = plan.placement(n)
         assert placement.region == topology.region(n)
         assert placement.pinning == pinning(cpu_order(topology), n)
@@ -168,9 +141,9 @@ def test_a_study_that_fits_a_time_answers_the_primary_questions_first(
     assert plan.study.blocks >= FEWEST_WHOLE
     assert plan.study.time_s is None  # a journal has what was chosen
     ran = {cell.workers for cell in plan.cells}
-    assert {1, int(topology.usable_cores)} <= ran <= set(COUNTS[name])
+    assert {1, int(topology.usable_cores)} <= ran <= set(every_count(topology))
     (said, *_) = reservations(plan)
-    left_out = set(COUNTS[name]) - ran
+    left_out = set(every_count(topology)) - ran
     assert said.startswith(f"fitted to {minutes // 60 or minutes}")
     for n in left_out:
         assert str(n) in said
@@ -191,38 +164,3 @@ def test_free_memory_has_no_part_in_the_choice(described_here: Description, tmp_
     assert {run.key for run in tight.runs} == {run.key for run in roomy.runs}
     assert tight.fitted == roomy.fitted
     assert cost_of(tight).total_s < cost_of(roomy).total_s
-
-
-def test_too_little_time_says_how_much_is_needed(
-    described_here: Description, tmp_path: Path
-) -> None:
-    topology = MACHINES["smt"].read(tmp_path)
-    with pytest.raises(UsageError, match=r"--time: 6 blocks at N = 1 and 8 take .* min"):
-        planned(topology, described_here, time="1min")
-
-
-def test_what_all_workers_divide_is_enough_for_each_or_refused_beforehand(
-    described_here: Description, tmp_path: Path
-) -> None:
-    topology = MACHINES["two-sockets"].read(tmp_path)
-
-    def ran(*settings: str) -> tuple[set[int], set[str]]:
-        flags: dict[str, Any] = {"workload": ("web",), "controls": False, "aa_pairs": False}
-        plan = planned(
-            topology, described_here, set=("web.stack=starlette/loops", *settings), **flags
-        )
-        return {cell.workers for cell in plan.cells}, {each.reason for each in plan.refused}
-
-    counts, reasons = ran("web.db_connections=16")
-    assert counts == {n for n in COUNTS["two-sockets"] if n <= 16}
-    said = "db_connections=16 cannot be divided among 192 workers: raise db_connections"
-    assert said in reasons
-    counts, reasons = ran("web.pool_per_worker=1")
-    assert counts == set(COUNTS["two-sockets"])
-    assert not reasons
-
-
-def test_finite_work_fits_no_time(described_here: Description, tmp_path: Path) -> None:
-    topology = MACHINES["smt"].read(tmp_path)
-    with pytest.raises(UsageError, match=r"how long finite work takes .*\(gather\)"):
-        planned(topology, described_here, time="30min", workload=("echo", "gather"))

@@ -6,10 +6,8 @@ The index here has an `acme` 9.0 of somebody else; ours is 1.0 and private.
 import hashlib
 import subprocess
 import sys
-import sysconfig
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,27 +139,6 @@ def test_no_index_is_asked_for_what_is_from_elsewhere(index: Index, tmp_path: Pa
         assert "../" not in written
 
 
-def test_nor_is_it_asked_where_the_name_stands_beside_the_lock_file(
-    index: Index, tmp_path: Path
-) -> None:
-    entry, _ = from_elsewhere(tmp_path)["vcs"]
-    file = locked(tmp_path, {"acme": entry})
-    found, _, _ = resolved(Required(names=["shop", "acme"], files=[file]))
-    assert index.asked == {"shop"}
-    assert {name: each.has for name, each in found.items()} == {"acme": "source", "shop": "pure"}
-
-
-def test_the_project_itself_is_left_out_with_a_line(index: Index, tmp_path: Path) -> None:
-    project(tmp_path / "mine", "acme")
-    packages = {
-        "acme": {"directory": {"path": ".", "editable": True}},
-        "shop": of_index(index, "shop"),
-    }
-    found, _, said = resolved(Required(files=[locked(tmp_path, packages)]))
-    assert said == ["pylock.toml: left out: acme, the project itself"]
-    assert set(found) == index.asked == {"shop"}
-
-
 def test_a_lock_file_of_uv_is_read_alike(index: Index, tmp_path: Path) -> None:
     project(tmp_path / "beside" / "acme", "acme")
     index.add("pytest")
@@ -201,28 +178,19 @@ def test_more_is_asked_of_the_index_that_a_file_names(index: Index, tmp_path: Pa
     assert index.asked == set()
 
 
-@pytest.mark.parametrize("uv_is_set", [False, True])
 def test_an_index_of_a_file_wins_over_that_of_pip(
-    uv_is_set: bool, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it does in pip: uv gets pip's settings by its variables, which win over a file."""
     monkeypatch.setenv("PIP_INDEX_URL", index.url)
-    if not uv_is_set:
-        monkeypatch.delenv("UV_DEFAULT_INDEX")
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
     with serving(tmp_path / "own") as own:
         own.add("acme")
         file = tmp_path / "requirements.txt"
         file.write_text(f"--index-url {own.url}\nacme\n")
         found, _, _ = resolved(Required(files=[file]))
-        interpreter = inspect(sys.executable)
-        python = make_empty(interpreter, tmp_path / "environment")
-        command = ["pip", "install", "--python", str(python)]
-        requirements = OwnRequirements(files=[str(file)])
-        requirements.install(uv_tool.run, command, interpreter, lambda _: None)
-    (installed,) = (tmp_path / "environment").rglob("acme-*.dist-info")
-    expected = "9.0" if uv_is_set else "1.0"
-    assert (found["acme"].version, installed.name) == (expected, f"acme-{expected}.dist-info")
-    assert ("acme" in index.asked) is uv_is_set
+    assert found["acme"].version == "1.0"
+    assert index.asked == set()
 
 
 def test_a_source_of_the_projects_own_and_an_address_are_not_looked_up(
@@ -275,24 +243,6 @@ def test_a_folder_of_a_lock_file_makes_another_environment_when_it_changes(tmp_p
     assert made_from() == before
     (tmp_path / "folder/new.py").write_text("")
     assert made_from() != before
-
-
-@pytest.mark.parametrize(
-    ("build", "tag", "has", "only_abi3"),
-    [
-        ("3.15t", "cp315-abi3.abi3t", "wheel", False),
-        ("3.15t", "cp315-abi3", "nothing", True),
-        ("3.14t", "cp315-abi3.abi3t", "nothing", False),
-    ],
-)
-def test_a_wheel_of_abi3t_is_one_for_a_free_threaded_build(
-    build: str, tag: str, has: str, only_abi3: bool, index: Index
-) -> None:
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    index.add("stable", tag=f"{tag}-{platform}")
-    pretended = replace(inspect(sys.executable), build=build, version=f"{build.rstrip('t')}.7")
-    (found,), _ = resolve(Required(names=["stable"]), pretended, say=lambda _: None)
-    assert (found.has, found.only_abi3) == (has, only_abi3)
 
 
 DEFAULT, DEV, TLS = (

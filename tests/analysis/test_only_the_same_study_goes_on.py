@@ -1,17 +1,21 @@
 """A journal is resumed only if study, machine, builds and pins are the same; then always.
 
-Any other folder is left as it is, and the study begins in the next one.
+Any other folder is left as it is, and the study begins in the next one. What the plan holds besides
+the journal is still to do, and only that.
 """
 
 import errno
 import hashlib
 import pickle
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
@@ -30,9 +34,12 @@ from scaling.journal.record import (
     StudyLine,
     encode_line,
 )
-from scaling.study.plan.order import ORDER
+from scaling.run.session import Done, Replay
+from scaling.study.plan.order import ORDER, PlannedRun, Slot, one_block
+from tests.support.driving import Pretended, doubts, driven, keys, small_plan
 from tests.support.plans import ECHO_FILE, planned
 from tests.support.refusing import failing
+from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
 BUILD = ArmRecord(
@@ -161,28 +168,6 @@ def test_what_cannot_go_on_is_left_as_it_is_and_the_reason_said(
     assert journal.path.read_bytes() == encode_line(line)
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "said"),
-    [
-        ({}, {"own_source": "o2"}, "Python files below . changed"),
-        (
-            {"own_source": "o1", "pins": "p2", "seed": 7},
-            {"own_source": "o2"},
-            "it differs in the pinned packages; Python files below . changed",
-        ),
-        ({"workers_source": "w2"}, {}, "it differs in the source of the workers"),
-    ],
-)
-def test_ones_own_code_is_not_that_of_the_workers(
-    before: dict[str, Any], now: dict[str, Any], said: str, tmp_path: Path
-) -> None:
-    measured(tmp_path / "study", head(**before), RUNS[:1])
-    own = "Python files below ."
-    journal, (note,) = choose(tmp_path / "study", head(**now), all_runs, own=own)
-    journal.close()
-    assert note.startswith(f"{tmp_path / 'study'} is kept ({said}); writing to ")
-
-
 def test_a_study_without_code_of_ones_own_is_known_as_before() -> None:
     """The fingerprint of 1.1 for the same identity."""
     line = StudyLine(schema=SCHEMA, name="scale", **parts())
@@ -218,3 +203,49 @@ def test_folder_in_use_is_an_error_and_no_reason_to_begin_another(tmp_path: Path
     first.close()
     assert not (tmp_path / "study-2").exists()
     assert first.path.read_bytes() == encode_line(head())
+
+
+# --- what is measured then -----------------------------------------------------------------------
+
+CELLS = [
+    Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=n)
+    for n in (1, 2, 3)
+]
+
+
+@pytest.mark.slow
+@given(st.data())
+def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject) -> None:
+    """The one order of runs and attempts, whatever was invalid, cut anywhere."""
+    runs = [run for block in range(2) for run in one_block(map(Slot, CELLS), block, seed=3)]
+    every = [(run, attempt) for run in runs for attempt in (1, 2)]
+    judge = doubts(*data.draw(st.lists(st.sampled_from(every), unique=True)))
+
+    def line_of(run: PlannedRun) -> RunLine:
+        return with_(Pretended().line(run), outcome="measured")
+
+    def on_from(done: list[RunLine]) -> list[RunLine]:
+        done = list(done)
+        while to_do := Replay.of(done, judge).remaining([(run,) for run in runs]):
+            done.append(line_of(to_do[0][0]))
+        return done
+
+    whole = on_from([])
+    cut = data.draw(st.integers(0, len(whole)))
+    assert on_from(whole[:cut]) == whole
+    assert [line.attempt for line in whole[: len(runs)]] == [1] * len(runs)
+    again = Counter(keys(whole[len(runs) :]))
+    assert again == Counter(keys([line for line in whole[: len(runs)] if judge(line)]))
+
+
+def test_a_record_is_on_disk_before_the_next_run_starts(tmp_path: Path) -> None:
+    plan, path = small_plan(), tmp_path / "journal.jsonl"
+    lines_seen = []
+
+    class Looking(Pretended):
+        def __call__(self, run: PlannedRun) -> Done:
+            lines_seen.append(path.read_bytes().count(b"\n"))
+            return super().__call__(run)
+
+    driven(plan, tmp_path, Looking())
+    assert lines_seen == list(range(1, len(plan.runs) + 1))

@@ -30,7 +30,6 @@ from scaling.report.show import print_answer, show
 from scaling.run.progress import Counts, LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import plan_view
-from tests.support.cli import Command
 from tests.support.fake_builds import interpreter
 from tests.support.once import made_once
 from tests.support.plans import planned
@@ -207,20 +206,6 @@ def test_progress_prints_names_as_they_are(kind: type[PlainLines] | type[LiveLin
     own = [":cat:"] if kind is PlainLines else []  # a live line has no line for a block
     for name in (f"{WORKLOAD} [b]", ":dog:", ":pig:", *own):
         assert name in text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [("show", ":clown:"), ("plan", "--arm", ":clown:"), (":clown:",)],
-    ids=" ".join,
-)
-def test_an_error_is_a_line_with_the_name_as_it_was_given(
-    arguments: tuple[str, ...], command: Command
-) -> None:
-    done = command(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert ":clown:" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_an_encoding_that_lacks_letters_gets_others(monkeypatch: pytest.MonkeyPatch) -> None:

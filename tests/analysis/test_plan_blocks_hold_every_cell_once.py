@@ -1,20 +1,28 @@
 """Blocks hold every cell once, in an order of the seed; the child gets the work in flight over all.
 
-Weak sizing lets it grow with the workers, strong sizing does not.
+Weak sizing lets it grow with the workers, strong sizing does not. Planned again, a published study
+has the runs of its journal, in the same order and groups.
 """
 
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, takewhile
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from syrupy.assertion import SnapshotAssertion
 
-from scaling.journal.record import Cell
-from scaling.study.plan.cells import Plan
+from scaling.journal.reading import read_lines
+from scaling.journal.record import Cell, Description, RatesLine, RunLine, StudyLine
+from scaling.study.definition import Options
+from scaling.study.file import study_file_of, study_from
+from scaling.study.load import is_open_loop
+from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import Slot, one_block
-from tests.support.plans import ECHO_FILE, planned
-from workers.cell import Cell as ChildCell
+from tests.support.plans import ECHO_FILE, TWO_CORES, planned
+from tests.support.published import FOLDERS, name_of
 from workers.cell import read_cell
 
 CELLS = [
@@ -116,29 +124,13 @@ def test_weak_grows_with_the_workers_strong_has_the_most_of_that_and_the_child_d
         assert min(shares) >= 1
 
 
-def test_the_child_understands_the_document_and_gets_what_was_planned() -> None:
+def test_the_child_understands_the_document_and_gets_what_was_planned(
+    snapshot: SnapshotAssertion,
+) -> None:
     made = plan("echo.payload_bytes=256", workers="2", arm="3.14t+nogc")
     (cell,) = [cell for cell in made.cells if (cell.workload, cell.sizing) == ("echo", "strong")]
     document = made.document(cell, services={"site": ["http://127.0.0.1:1"]}, ticks=10)
-    assert read_cell(document) == ChildCell(
-        workload="workers.workloads.echo:Echo",
-        parameters={
-            "connections": 8,
-            "payload_bytes": 256,
-            "api": "protocol",
-            "work_us": 0.0,
-            "tls": False,
-        },
-        loop="asyncio",
-        model="threads",
-        workers=2,
-        in_flight=16,
-        warmup_s=0.3,
-        window_s=1.0,
-        ticks=10,
-        gc=False,
-        services={"site": ["http://127.0.0.1:1"]},
-    )
+    assert read_cell(document) == snapshot
 
 
 def test_flags_are_typed_by_the_description_and_sweep_and_each_cell_is_there_once() -> None:
@@ -151,3 +143,59 @@ def test_flags_are_typed_by_the_description_and_sweep_and_each_cell_is_there_onc
     assert len(planned(2 * ECHO_FILE, workers=("1,2,2",), set=flags).cells) == 4
     (cell,) = planned(f"{ECHO_FILE}parameters = {{ work_us = 10 }}", workers=("1",)).cells
     assert (cell.parameters["work_us"], type(cell.parameters["work_us"])) == (10.0, float)
+
+
+# --- published studies ---------------------------------------------------------------------------
+
+# Versions before 1.1 chose other A/A pairs, and what some builds or workloads could not do they can
+# today, or the other way round.
+OTHER = {
+    "epyc-2-cores/remedies-echo",
+    *(
+        f"epyc-2-cores-3/{name}"
+        for name in ("broadcast", "compare", "losses", "stack-fair", "state")
+    ),
+    *(f"xeon-2-cores/{name}" for name in ("million", "million-fetch", "scale-pgo", "switches")),
+    *(
+        f"xeon-2-cores-2/{name}"
+        for name in ("compare", "gateway", "remedies-echo", "task-overhead", "versions")
+    ),
+}
+BLOCKS = 2
+SAME = [folder for folder in FOLDERS if name_of(folder) not in OTHER]
+
+
+def planned_again(head: StudyLine, here: Description) -> Plan:
+    file = study_file_of(head.study, head.name)
+    study = study_from(Options(study=head.name), running_build="3.14t", file=file)
+    plan = make_plan(study, dict.fromkeys(study.arms, here), TWO_CORES)
+    return plan.at_rates(head.calibrations)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", SAME, ids=name_of)
+def test_planned_again_a_study_has_the_runs_of_its_journal_in_their_order(
+    folder: Path, described_here: Description
+) -> None:
+    """So one that is interrupted goes on under a later version, and seeds keep their meaning."""
+    head, *lines = takewhile(
+        lambda line: not isinstance(line, RunLine) or line.block < BLOCKS,
+        read_lines(folder / "journal.jsonl.gz", lambda _: None),
+    )
+    assert isinstance(head, StudyLine)
+    rates = [line for line in lines if isinstance(line, RatesLine)]
+    head = rates[0].of(head) if rates else head
+    plan = planned_again(head, described_here)
+    runs = [line for line in lines if isinstance(line, RunLine) and line.attempt == 1]
+    expected = [run for block in range(BLOCKS) for run in plan.block(block)]
+    if rates:  # they became known in the first block, whose open loops came last then
+        expected.sort(
+            key=lambda run: (run.block, not run.block and is_open_loop(run.cell.parameters))
+        )
+    assert (plan.order, plan.study.blocks) == (head.order, head.blocks)
+    assert [line.key for line in runs] == [run.key for run in expected]
+    first = {run.key: batch[0].position for batch in plan.together(expected) for run in batch}
+    for line in runs:
+        assert line.placement == plan.placement(line.cell.workers)
+        if line.group is not None:
+            assert line.group == first[line.key]

@@ -1,25 +1,19 @@
 """`scaling plan --output DIR` says what of a study is measured, what is not, and writes nothing."""
 
 import random
-import shlex
 from collections.abc import Callable
 from dataclasses import replace as replace_field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from scaling.builds.arms import parse_arm
-from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import CeilingLine, Line, RunLine, encode_line
+from scaling.journal.record import Line, RunLine
 from scaling.run.prepare import Prepared
 from scaling.run.remaining_work import lines, read_runs, work_in
 from tests.support.cli import BUILD, Command
-from tests.support.descriptions import description
-from tests.support.driving import small_plan
-from tests.support.measured import RUNS, TWO_BLOCKS, measured_study
-from tests.support.plans import TWO_CORES
+from tests.support.driving import prepared, small_plan
+from tests.support.measured import RUNS, measured_study
 from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, write
 
@@ -31,8 +25,7 @@ type Work = Callable[..., tuple[list[int], str]]
 def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     """What a study of two blocks needs."""
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
-    arm = PreparedArm(parse_arm("3.14t"), "python", {}, description(), "PATH")
-    return Prepared(small_plan(), {"3.14t": arm}, TWO_CORES, "pins", "source")
+    return prepared(small_plan())
 
 
 @pytest.fixture
@@ -57,18 +50,6 @@ def work(ready: Prepared, tmp_path: Path) -> Work:
         return totals, "\n".join(lines(found))
 
     return of
-
-
-def test_a_journal_is_read_once_for_its_runs(whole: Whole, tmp_path: Path) -> None:
-    """A line that is skipped is reported once."""
-    first, (one, *others) = whole
-    ceiling = CeilingLine(service="site", requests_per_s=9000.0)
-    path = write([first, one], tmp_path / "journal.jsonl")
-    with path.open("ab") as file:
-        file.write(b"{\n" + encode_line(ceiling) + b"".join(map(encode_line, others)))
-    skipped: list[str] = []
-    found = read_runs(path, skipped.append)
-    assert (found.runs, len(skipped)) == ([one, *others], 1)
 
 
 def test_what_is_missing_is_to_do(whole: Whole, work: Work) -> None:
@@ -115,39 +96,23 @@ def test_what_would_not_be_resumed_is_said(
         assert own.own_in_words == f"Python files below {words}"
 
 
-def test_the_command_that_resumes_can_be_pasted_whatever_the_folder(
-    whole: Whole, work: Work, tmp_path: Path
-) -> None:
-    folder = tmp_path / "my results/it's $x"
-    folder.mkdir(parents=True)
-    _, said = work(whole[0], folder=folder)
-    command = said.rpartition("resume with: ")[2].removesuffix(", and the same options")
-    assert shlex.split(command) == ["scaling", "run", "--output", str(folder)]
-
-
-# --- the command --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def plan(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> Callable[..., Any]:
-    """Runs the command on the machine on which the study was measured."""
-    monkeypatch.setenv("SCALING_STATE", str(measured_study(tmp_path_factory)))
-    monkeypatch.setenv("COLUMNS", "100")
-    return lambda *options: command("plan", "--output", "out", *options)
-
-
 @pytest.mark.slow
 def test_what_remains_of_a_study_that_was_really_begun_is_printed(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, plan: Callable[..., Any]
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written = (measured_study(tmp_path_factory) / "out" / "journal.jsonl").read_bytes()
+    """On the machine on which it was measured."""
+    state = measured_study(tmp_path_factory)
+    monkeypatch.setenv("SCALING_STATE", str(state))
+    monkeypatch.setenv("COLUMNS", "100")
+    written = (state / "out" / "journal.jsonl").read_bytes()
     journal = tmp_path / "out" / "journal.jsonl"
     journal.parent.mkdir()
     journal.write_bytes(written.splitlines(keepends=True)[0])
     before = journal.read_bytes()
-    done = plan()
+    done = command("plan", "--output", "out")
     assert done.returncode == 0, done.stderr
     assert " runs measured, 0 of 2 blocks complete" in done.stdout
     assert "resume with: scaling run --output out" in done.stdout
@@ -156,21 +121,3 @@ def test_what_remains_of_a_study_that_was_really_begun_is_printed(
     assert sum(int(words[-3]) for words in table) == RUNS
     assert [*journal.parent.iterdir()] == [journal]
     assert journal.read_bytes() == before
-
-
-@pytest.mark.slow
-def test_bad_input_gets_a_line(tmp_path: Path, plan: Callable[..., Any], whole: Whole) -> None:
-    def refused(*options: str) -> str:
-        done = plan(*options)
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-        text: str = done.stderr
-        return text
-
-    assert "out: no such file or folder" in refused()
-    out = tmp_path / "out"
-    out.mkdir()
-    assert "no journal.jsonl in this folder" in refused()
-    write([replace(whole[0], study={})], out / "journal.jsonl")
-    assert "name its study" in refused()
-    write([whole[0]], out / "journal.jsonl")
-    assert "is of another study; not the same: the study (" in refused(*TWO_BLOCKS, "--seed", "7")

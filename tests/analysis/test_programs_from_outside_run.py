@@ -77,21 +77,3 @@ def test_each_is_checked_and_measured_as_the_list_says(
     assert {*frame["model"]} >= {"threads", "processes"}
     assert not frame["errors"].any()
     assert document["check"]["findings"] == []
-
-
-@pytest.mark.thorough
-@pytest.mark.one_build
-@pytest.mark.usefixtures("undrawn", "hurried", "in_the_clone")
-@of_command("remedies")
-def test_a_remedy_is_measured_where_its_threads_are(
-    words: list[str], tmp_path: Path, command: Command
-) -> None:
-    asked = (*words, *SHORT, "--arm", "3.14t,3.14t+gc50k")
-    done = command(*asked, "--output", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    frame = read_journal(tmp_path / "out").frame
-    assert {*zip(frame["arm"], frame["model"], strict=True)} == {
-        ("3.14t", "threads"),
-        ("3.14t+gc50k", "threads"),
-    }
-    assert "What each setting changes: app · " in done.stdout

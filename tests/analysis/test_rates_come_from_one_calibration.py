@@ -14,17 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.base.console import new_console
-from scaling.base.errors import ScalingError, UsageError
-from scaling.builds.arms import parse_arm
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.base.errors import UsageError
 from scaling.journal.record import (
     Calibration,
     Cell,
-    Latency,
     Load,
-    ParameterFacts,
     RunLine,
-    WorkloadFacts,
 )
 from scaling.run.measure import measure
 from scaling.run.peaks import Peaks
@@ -33,29 +28,16 @@ from scaling.run.progress import Display, PlainLines
 from scaling.run.remaining_work import read_runs, work_in
 from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left
-from scaling.study.load import ROUNDS, STEP, grid, load_asked
+from scaling.study.load import ROUNDS, STEP, calibrations_for, grid, load_asked
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import cost_of, one_line, plan_rows, reservations
 from scaling.study.presets import GRID_RATES
 from tests.support import driving, plans
-from tests.support.descriptions import description
-from tests.support.driving import Told
+from tests.support.descriptions import SERVE, description
+from tests.support.driving import Told, prepared
 from tests.support.studies import place
 
-SERVE = WorkloadFacts(
-    path="workers.workloads.serve:Serve",
-    operation="requests",
-    in_flight="connections",
-    served=True,
-    parameters={
-        "connections": ParameterFacts(type="int", default=16, at_least=1),
-        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0.01, at_most=1e6),
-        "server": ParameterFacts(type="str", default="tcp", choices=["tcp", "asgi"]),
-        "accept": ParameterFacts(type="str", default="port", choices=["port", "shared"]),
-        "garbage_per_request": ParameterFacts(type="int", default=0, at_least=0),
-    },
-)
 STUDY = """
 arms = ["3.14", "3.14+mimalloc", "3.14t"]
 models = ["threads", "processes"]
@@ -67,10 +49,6 @@ blocks = 2
 name = "serve"
 parameters = { rate_per_s = "grid" }
 """
-SEEN = Load(
-    latency=Latency(value_ns=[1, 2], count=[900, 50]),
-    background=Latency(value_ns=[9], count=[50]),
-)
 PEAKS = {"3.14": 5_000.0, "3.14+mimalloc": 5_210.0, "3.14t": 9_000.0}
 
 
@@ -189,19 +167,6 @@ def test_a_share_is_of_the_peak_and_mixes_with_numbers(
     assert list(dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)) == expected
 
 
-def test_a_window_that_is_too_short_for_p99_is_told_with_the_rates() -> None:
-    """One request in twenty is a background request, and has no part in P99."""
-    said = (
-        "P99 takes 2,000 requests besides background requests, 2,105 with them. At 521/s a window "
-        "of 3 s may have fewer, and then there is no P99: use --seconds 5"
-    )
-    for window_s, notes in ((3.0, [said]), (5.0, [])):
-        rates = STUDY.replace('"grid"', '["10%", "50%"]')
-        asked, told = planned(f"window_s = {window_s}\n{rates}"), Told()
-        calibrated(asked, Pretended(asked, seen=SEEN), told)
-        assert told.notes[1:] == notes
-
-
 def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_heaviest() -> None:
     parameters = '{ rate_per_s = "50%", server = ["tcp", "asgi"], garbage_per_request = [0, 20], '
     parameters += 'accept = ["port", "shared"], connections = [4, 64] }'
@@ -236,25 +201,13 @@ def test_without_the_baseline_the_best_there_is_takes_its_place(
     assert [place(cell) for cell in needed.candidates] == tried
 
 
-def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
-    def crash(run: PlannedRun) -> tuple[RunLine, bytes | None]:
-        return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
-
-    first, second, *_ = Peaks(planned(), crash, Told().note).steps  # of the first round
-    first[1]()
-    with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):
-        second[1]()
-
-
-@pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8", 0.001, 2_000_000.0])
-def test_any_other_text_or_rate_is_bad_usage(rate: str | float) -> None:
-    said = 'rate_per_s: expected a number, "grid" or a share'
-    if isinstance(rate, float):
-        said = r"rate_per_s: expected a number from 0\.01 to 1,000,000 or 0"
-    with pytest.raises(UsageError, match=said):
-        planned(STUDY.replace('"grid"', f'"{rate}"' if isinstance(rate, str) else str(rate)))
-    with pytest.raises(UsageError, match=said):
-        planned(set=(f"serve.rate_per_s={rate}",))
+@pytest.mark.parametrize("rate", ['"fast"', '"-5%"', '"0%"', '"grid 3 of 8"', "0.001", "2000000.0"])
+def test_any_other_text_or_rate_is_bad_usage(rate: str) -> None:
+    with pytest.raises(UsageError, match="rate_per_s: expected a number"):
+        planned(STUDY.replace('"grid"', rate))
+    of_flag = rate.strip('"')
+    with pytest.raises(UsageError, match="rate_per_s: expected a number"):
+        planned(set=(f"serve.rate_per_s={of_flag}",))
 
 
 def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:
@@ -266,13 +219,7 @@ def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:
 def ready(monkeypatch: pytest.MonkeyPatch) -> Prepared:
     monkeypatch.setattr("scaling.run.measure.quiet_on", lambda _: lambda: None)
     monkeypatch.setattr("scaling.run.session.RETRIES", 0)  # what is pretended looks crashed
-    plan = planned(rates=2)
-    described = description(workloads={"serve": SERVE})
-    arms = {
-        name: PreparedArm(parse_arm(name), "python", {"PYTHONPATH": ""}, described, "found")
-        for name in plan.study.arms
-    }
-    return Prepared(plan, arms, plans.TWO_CORES, "pins", "source")
+    return prepared(planned(rates=2), description(workloads={"serve": SERVE}))
 
 
 def measured(
@@ -383,3 +330,21 @@ def test_calibrations_are_spread_between_the_first_runs_whose_rates_are_known(
     assert max(between) - min(between) <= 1
     batches = plan.together(plan.block(0))
     assert sum(between) == sum(not run.cell.parameters["rate_per_s"] for run, *_ in batches)
+
+
+def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
+    """A calibration of every arm would take longer than the study."""
+    at_half = {"rate_per_s": "50%"}
+    cells = [
+        Cell(
+            workload="serve",
+            loop="asyncio",
+            arm=arm,
+            model="threads",
+            workers=2,
+            parameters=at_half,
+        )
+        for arm in ("3.14t", "3.14t+recv64k", "3.14t+nogc")
+    ]
+    (needed,) = calibrations_for(cells, lambda _: "cores")
+    assert [cell.arm for cell in needed.candidates] == ["3.14t"]

@@ -5,13 +5,9 @@ the workflow does the same.
 import os
 import re
 import shlex
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nox.command
 import pytest
 import yaml
 
@@ -20,68 +16,44 @@ from scaling.builds import interpreters
 from scaling.study.app_options import AppAsked
 from scaling.study.application import application_study
 from scaling.study.file import built_in_studies
-from tests.support.children import PATIENCE_S, ROOT
-from tests.support.cli import BUILD, environment
+from tests.analysis.test_noxfile_runs_on_any_python import Session
+from tests.support.children import ROOT
 from tests.support.pages import parsed
 
 MOST_MINUTES, MOST_MINUTES_IN_FULL, BATCH_MINUTES = 25, 90, 150
-NO_STUDY = 'name = "broken"\ncommand = "run --study no-such"\nminutes = 1\nbatch = 1'
-SMALL = f"""
-name = "echo"
-command = '''run --arm {BUILD} --workload echo --loop asyncio --model threads
---seconds 0.1 --blocks 1 --no-controls --no-aa-pairs'''
-minutes = 1
-batch = 1
-pgo = false"""
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/reference.yml").read_text(encoding="utf-8"))
 JOB = WORKFLOW["jobs"]["measure"]
 STUDIES = noxfile.reference_studies([])[1]
 
 
-class Session:
-    """As much of a nox session as `reference` uses: its commands are really run."""
-
-    def __init__(self, folder: Path, posargs: Sequence[str] = ()) -> None:
-        self.folder = folder
-        self.posargs = list(posargs)
-        self.commands: list[list[str]] = []
-
-    def run(self, *command: str, env: dict[str, str] | None = None, **_: Any) -> None:
-        self.commands.append(list(command[3:]))  # without `python -m scaling`
-        variables = environment(self.folder / "state") | (env or {})
-        done = subprocess.run(command, cwd=self.folder, env=variables, timeout=PATIENCE_S)
-        if done.returncode:
-            raise nox.command.CommandFailed
-
-    def error(self, message: str) -> None:
-        raise SystemExit(message)
-
-
-class Recorded(Session):
-    """Its commands are only written down. What measures leaves a journal, and a newer one beside,
-    as where a study was begun anew because its builds were others.
+class Measuring(Session):
+    """Commands that measure leave a journal, and a newer one beside, as where a study was begun
+    anew because its builds were others.
     """
 
-    pgo = ""
+    def run(self, *command: str, **more: Any) -> None:
+        super().run(*command, **more)
+        if "--output" not in command:
+            Path(command[-1]).mkdir(parents=True)
+            return
+        output = Path(command[command.index("--output") + 1])
+        for folder, at in ((output, 0), (output.with_name(f"{output.name}-2"), 1)):
+            folder.mkdir(parents=True)
+            (folder / "journal.jsonl").touch()
+            os.utime(folder / "journal.jsonl", (at, at))
 
-    def run(self, *command: str, env: dict[str, str] | None = None, **_: Any) -> None:
-        self.commands.append(list(command[3:]))
-        if "--output" in command:
-            self.pgo = (env or {})["SCALING_PGO"]
-            output = self.folder / command[command.index("--output") + 1]
-            for folder, at in ((output, 0), (output.with_name(f"{output.name}-2"), 1)):
-                folder.mkdir(parents=True)
-                (folder / "journal.jsonl").touch()
-                os.utime(folder / "journal.jsonl", (at, at))
+    @property
+    def words(self) -> list[list[str]]:
+        """Of each command without `python -m scaling`."""
+        return [shlex.split(each)[3:] for each in self.commands]
 
 
 @pytest.fixture(autouse=True)
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a list, and the Python that measures."""
-    monkeypatch.setattr(noxfile, "analysis_python", lambda *_, **__: sys.executable)
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands in a folder for a list, with a Python that measures."""
+    monkeypatch.setattr(noxfile, "analysis_python", lambda *_, **__: "python")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "results").mkdir()
-    return tmp_path
+    Path("results").mkdir()
 
 
 def list_studies(*studies: str) -> None:
@@ -97,23 +69,20 @@ def words_of_workflow() -> list[str]:
     return [values.get(word.removeprefix("$"), word) for word in words[words.index("--") + 1 :]]
 
 
-@pytest.mark.slow
-def test_each_is_measured_and_published_once_and_one_that_fails_is_tried_again(clone: Path) -> None:
+def test_each_is_measured_and_published_once_and_one_that_fails_is_tried_again() -> None:
     """As the workflow asks for it, whose upload is what was published."""
-    list_studies(NO_STUDY, SMALL)
-    session = Session(clone, words_of_workflow())
+    names = ("broken", "echo")
+    list_studies(*(f'name = "{each}"\ncommand = "run {each}"\nbatch = 1' for each in names))
+    session = Measuring(*words_of_workflow(), failing="broken")
     with pytest.raises(SystemExit, match=r"^not published: broken\. The"):
         noxfile.reference(session)
-    assert [words[0] for words in session.commands] == ["run", "run", "publish"]
+    assert [words[0] for words in session.words] == ["run", "run", "publish"]
     upload = JOB["steps"][-1]["with"]["path"].replace("${{ inputs.machine }}", "hosted")
-    published = clone / upload / "echo"
-    assert {"journal.jsonl.gz", "index.html", "summary.csv"} <= {
-        each.name for each in published.iterdir()
-    }
-    list_studies(SMALL)
-    again = Session(clone, words_of_workflow())
+    assert Path(upload, "echo").is_dir()
+    again = Measuring(*words_of_workflow())
     noxfile.reference(again)
-    assert again.commands == []
+    assert [words[0] for words in again.words] == ["run", "publish"]
+    assert again.words[0][1] == "broken"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +95,7 @@ def test_each_is_measured_and_published_once_and_one_that_fails_is_tried_again(c
     ids=["PGO", "no PGO", "every version, with Ns of its own"],
 )
 def test_each_is_asked_for_with_its_builds_and_workers_and_the_newest_is_published(
-    clone: Path, options: list[str], asked: list[str], pgo: str, monkeypatch: pytest.MonkeyPatch
+    options: list[str], asked: list[str], pgo: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(interpreters, "available", lambda *_, **__: ["3.12", "3.15t"])
     own = 'command = "run --study versions"\nevery_version = true\nown_workers = true\npgo = false'
@@ -134,31 +103,14 @@ def test_each_is_asked_for_with_its_builds_and_workers_and_the_newest_is_publish
         'name = "scale"\ncommand = "run --study scale"\nbatch = 1',
         f'name = "versions"\nbatch = 2\n{own}',
     )
-    session = Recorded(clone, [*options, "--workers", "1,8"])
+    session = Measuring(*options, "--workers", "1,8")
     noxfile.reference(session)
-    measuring, publishing = session.commands
+    measuring, publishing = session.words
     place = measuring.index("--output")
     assert measuring[:place] + measuring[place + 2 :] == asked
-    assert session.pgo == pgo
+    assert session.environment["SCALING_PGO"] == pgo
     results = measuring[place + 1]
     assert publishing == ["publish", f"{results}-2", results.replace("reference", "published")]
-
-
-def test_the_list_is_printed_with_minutes_and_what_is_not_in_it_refused(
-    clone: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    list_studies(NO_STUDY, SMALL)
-    noxfile.reference(Recorded(clone, ["--list"]))
-    assert capsys.readouterr().out.splitlines() == [
-        "batch 1    1 min  broken",
-        "batch 1    1 min  echo",
-        "0.0 h with one worker and two",
-    ]
-    for options in (["--only", "ecko"], ["--batch", "9"], ["--hours", "3"]):
-        with pytest.raises(SystemExit) as ended:
-            noxfile.reference_studies(options)
-        assert ended.value.code == 2
-        assert "nox -s reference --: error: " in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------------------------- the list

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from scaling.base.errors import UsageError
 from scaling.run.app_requests import read_requests_file
@@ -38,8 +39,12 @@ def read(
     return requests, notes
 
 
-def test_a_capture_becomes_requests_to_the_host_of_its_page(tmp_path: Path) -> None:
-    """With its cookies and bodies; equal requests have a weight."""
+def test_a_capture_becomes_requests_to_the_host_of_its_page(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    """With its cookies and bodies; equal requests have a weight. What cannot be sent again is left
+    out, and said.
+    """
     own = {":authority": "shop.example", "Connection": "keep-alive", "Accept": "*/*"}
     cookies = [{"name": "sid", "value": "a1b2c3d4"}, {"name": "theme", "value": "dark"}]
     posted = {"mimeType": "application/json", "text": '{"id": 8}'}
@@ -47,9 +52,10 @@ def test_a_capture_becomes_requests_to_the_host_of_its_page(tmp_path: Path) -> N
         "mimeType": "application/x-www-form-urlencoded",
         "params": [{"name": "a", "value": "b c"}],
     }
+    binary = {"text": "\ufffd\ufffdPNG"}
     old = entry("https://shop.example/b", "POST", postData=form, headers={"Connection": "close"})
     old["request"]["httpVersion"] = "HTTP/1.0"
-    requests, notes = read(
+    found = read(
         tmp_path,
         entry("https://shop.example/", headers=own, cookies=cookies),
         entry("https://cdn.example/app.js"),
@@ -60,23 +66,15 @@ def test_a_capture_becomes_requests_to_the_host_of_its_page(tmp_path: Path) -> N
         entry("https://shop.example/items", "POST", postData=posted),
         entry("https://shop.example/items", "POST", postData=posted),
         old,
+        entry("wss://shop.example/live", status=101),
+        entry("https://shop.example/a", _fromCache="disk"),
+        entry("https://shop.example/unanswered", status=0),
+        entry("data:image/png,x"),
+        entry("https://shop.example/c", "POST", postData=binary),
+        entry("https://shop.example/d", headers={"X-Name": "Łódź"}),
         pages=PAGES,
     )
-    host = {"host": "shop.example"}
-    first = {"Accept": "*/*", "cookie": "sid=a1b2c3d4; theme=dark", **host}
-    assert requests[:3] == [
-        {"path": "/", "headers": first},
-        {"path": "/find?q=a%20b&x=%C3%A9", "headers": host},
-        {"path": "/gone", "headers": host, "status": 404},
-    ]
-    items, last = requests[3:]
-    assert (items["body"], items["weight"]) == ('{"id": 8}', 2)
-    assert (last["body"], last["headers"]["Connection"]) == ("a=b+c", "close")
-    assert notes == [
-        "capture.har: 6 requests to shop.example",
-        "left out, to other hosts: cdn.example (2), fonts.example (1)",
-        "1 request of HTTP/1.0: sent as HTTP/1.1",
-    ]
+    assert found == snapshot
 
 
 TELEMETRY = [entry("https://t.example/v1", "POST"), entry("https://t.example/v1", "POST")]
@@ -115,41 +113,10 @@ def test_the_host_is_that_of_the_page_or_of_most_requests_or_the_one_named(
     assert notes[0] == f"capture.har: {count} request{'s' * (count > 1)} to {own}{reason}"
 
 
-def test_a_host_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as refused:
-        read(tmp_path, *TELEMETRY, *OF_SHOP, host="shop.test")
-    assert str(refused.value).endswith(
-        "no request to shop.test in it that can be sent again; hosts with such requests: "
-        "shop.example (3), t.example (2)"
-    )
-    (tmp_path / "list.jsonl").write_text("{}")
-    with pytest.raises(UsageError, match=r"--host a: list\.jsonl has no hosts"):
-        read_requests_file(tmp_path / "list.jsonl", host="a")
-
-
-def test_what_cannot_be_sent_again_is_left_out_and_said(tmp_path: Path) -> None:
-    unfit = {
-        "1 over WebSocket": entry("wss://shop.example/live", status=101),
-        "1 answered from the browser's cache": entry("https://shop.example/a", _fromCache="disk"),
-        "1 without an answer": entry("https://shop.example/b", status=0),
-        "1 of the browser's own (data:, blob:, extensions)": entry("data:image/png,x"),
-        "1 with a binary body": entry(
-            "https://shop.example/c", "POST", postData={"text": "\ufffd\ufffdPNG"}
-        ),
-        "/d: header X-Name: no line breaks and only Latin-1": entry(
-            "https://shop.example/d", headers={"X-Name": "Łódź"}
-        ),
-    }
-    requests, notes = read(tmp_path, entry("https://shop.example/"), *unfit.values())
-    assert [each["path"] for each in requests] == ["/"]
-    assert {f"left out: {said}" for said in unfit} <= set(notes)
-
-
 def test_a_bad_capture_is_said_in_a_line(tmp_path: Path) -> None:
     unanswered = '{"log": {"entries": [{"request": {"url": "http://a/", "method": "GET"}}]}}'
     for text, said in (
         ("{", "not a HAR file"),
-        ("[]", "not a HAR file"),
         ('{"log": {"entries": [{"request": 1}]}}', "not a HAR file"),
         ('{"log": {"entries": []}}', "no requests in it"),
         (unanswered, "no request to a in it that can be sent again"),
@@ -174,59 +141,31 @@ def schema(paths: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {"openapi": "3.1.0", "paths": paths, **more}
 
 
-@pytest.mark.parametrize(
-    ("path", "item", "asked"),
-    [
-        ("/items", get(PAGE), {"path": "/v1/items"}),
-        ("/items", get({**PAGE, "required": True}), {"path": "/v1/items?page=1"}),
-        ("/{id}", get({**ITEM, "example": 7}), {"path": "/v1/7"}),
-        ("/{id}", get(ITEM | {"schema": {"examples": ["a b"]}}), {"path": "/v1/a%20b"}),
-        ("/{id}", get({"$ref": "#/components/parameters/id"}), {"path": "/v1/3"}),
-        (
-            "/{id}",
-            {"parameters": [ITEM | {"examples": {"one": {"value": 1}}}], "get": {}},
-            {"path": "/v1/1"},
-        ),
-        ("/", get({**PAGE, "example": [1, 2]}), {"path": "/v1/?page=1&page=2"}),
-        (
-            "/",
-            get({**PAGE, "in": "header", "example": True}),
-            {"path": "/v1/", "headers": {"page": "true"}},
-        ),
-        (
-            "/",
-            get({**PAGE, "in": "cookie", "example": 2}),
-            {"path": "/v1/", "headers": {"cookie": "page=2"}},
-        ),
-    ],
-)
-def test_a_path_is_asked_with_its_examples_below_the_server_of_the_schema(
-    path: str, item: Mapping[str, Any], asked: Mapping[str, Any]
+def test_a_schema_becomes_requests_with_its_examples_below_its_server(
+    snapshot: SnapshotAssertion,
 ) -> None:
-    components = {"parameters": {"id": {**ITEM, "schema": {"default": 3}}}}
-    servers = [{"url": "/v1/"}]
-    requests, _ = requests_in_schema(schema({path: item}, components=components, servers=servers))
-    assert requests == [asked]
-
-
-def test_what_is_left_out_is_said_by_reason() -> None:
+    """What is left out is said by reason."""
     stream: dict[str, Any] = {"responses": {"200": {"content": {"text/event-stream": {}}}}}
     paths = {
         "/": {**get(), "post": {}},
-        "/items/{id}": get(ITEM),
+        "/optional": get(PAGE),
+        "/required": get({**PAGE, "required": True}),
+        "/example/{id}": get({**ITEM, "example": 7}),
+        "/of-schema/{id}": get(ITEM | {"schema": {"examples": ["a b"]}}),
+        "/referred/{id}": get({"$ref": "#/components/parameters/id"}),
+        "/shared/{id}": {"parameters": [ITEM | {"examples": {"one": {"value": 1}}}], "get": {}},
+        "/list": get({**PAGE, "example": [1, 2]}),
+        "/header": get({**PAGE, "in": "header", "example": True}),
+        "/cookie": get({**PAGE, "in": "cookie", "example": 2}),
+        "/unknown/{id}": get(ITEM),
         "/mine": get(security=[{"bearer": []}]),
         "/live": get(**stream),
     }
-    elsewhere = [{"url": "https://x.example/v1"}]
-    requests, notes = requests_in_schema(schema(paths, servers=elsewhere))
-    assert requests == [{"path": "/"}]
-    assert notes == [
-        "1 GET path of the application's schema",
-        "left out, not GET: POST /",
-        "left out, id has neither an example nor a default: /items/{id}",
-        "left out, authorization is needed: /mine",
-        "left out, an endless answer: /live",
-    ]
+    components = {"parameters": {"id": {**ITEM, "schema": {"default": 3}}}}
+    asked = schema(paths, components=components, servers=[{"url": "/v1/"}])
+    assert requests_in_schema(asked) == snapshot
+    elsewhere = schema({"/": get()}, servers=[{"url": "https://x.example/v1"}])
+    assert requests_in_schema(elsewhere)[0] == [{"path": "/"}]
 
 
 def test_a_schema_that_gives_nothing_is_refused() -> None:

@@ -18,7 +18,7 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.record import RunLine
 from scaling.machine.disturbance import crowding
 from scaling.report.output import finish
-from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.progress import PlainLines
 from scaling.run.session import InterruptedStudyError, Replay, is_complete
 from scaling.run.time_left import MOST_WAIT_S, SHARE
 from scaling.study.plan.cells import Plan
@@ -30,7 +30,6 @@ from tests.support.driving import (
     Measured,
     Pretended,
     Told,
-    believes,
     doubts,
     driven,
     keys,
@@ -170,31 +169,6 @@ def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
 # --- what is said meanwhile ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("invalid", "busy", "says", "live"),
-    [
-        (True, (), "to be run again at the end: throttled", False),
-        (False, (1,), f"machine busy ({WHY_BUSY}): run again when it is quiet", True),
-    ],
-    ids=["invalid", "disturbed"],
-)
-def test_progress_says_what_is_run_again_and_counts_it(
-    invalid: bool, busy: tuple[int, ...], says: str, live: bool, plan: Plan, tmp_path: Path
-) -> None:
-    printed, count = io.StringIO(), len(plan.runs) + 1
-    console = Console(file=printed, width=200, force_terminal=live)
-    shown = LiveLine(console) if live else PlainLines(console)
-    judge = doubts((plan.runs[1], 1)) if invalid else believes
-    driven(plan, tmp_path, judge=judge, told=shown, extra=Machine(busy).extra())
-    text = printed.getvalue()
-    assert says in text
-    assert f"{count}/{count}, 1 of them again" in text
-    if not live:
-        first, _, last = text.splitlines()
-        assert "] block 1 of 2 done" in first
-        assert last.startswith(f"[{count}/{count}, 1 of them again] runs measured")
-
-
 # --- always failing: given up -------------------------------------------------------------------
 
 
@@ -254,18 +228,6 @@ def test_it_is_run_in_two_blocks_and_no_more(tmp_path: Path) -> None:
     alone = Crashing()
     tried(1, tmp_path / "one", alone)
     assert alone.failing == [(0, 1)] * each
-
-
-def test_it_is_given_up_alike_while_peaks_are_measured(tmp_path: Path) -> None:
-    """Where other load disturbs its runs, too, which are made again at once."""
-    plan, made = small_plan(), []
-    for steps in ([], [("calibration", lambda: None, 1.0)]):
-        runs, folder = Crashing(), tmp_path / str(len(steps))
-        folder.mkdir()
-        more = {"steps": steps, "rated": lambda runs=runs: (plan, runs.together)}
-        driven(plan, folder, runs, crashed, extra=Machine(range(99)).extra(9.0), **more)
-        made.append((keys(runs.done), runs.attempts))
-    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("stop_at", [6, 11])

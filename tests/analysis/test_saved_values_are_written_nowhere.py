@@ -3,12 +3,14 @@
 import asyncio
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scaling.journal.record import Load
+from scaling.run.check.application import check_application
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
 from tests.applications import live
@@ -135,9 +137,13 @@ REQUESTS = [
 def test_a_planted_token_is_in_no_file_and_in_no_line(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The application says it in each of its tracebacks, and the study has all of its files."""
+    """Checked, measured and answered for on real builds. The application says it in each of its
+    tracebacks, and the study has all of its files.
+    """
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
-    hurry(monkeypatch)
+    hurry(monkeypatch, firsts=0)
+    of_two = partial(check_application, workers=(2,))
+    monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)
     requests = tmp_path / "requests.jsonl"
     requests.write_text("\n".join(map(json.dumps, REQUESTS)))
     done = command(
@@ -148,7 +154,11 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     assert done.returncode == 0, done.stderr
     files = [each for each in (tmp_path / "out").rglob("*") if each.is_file()]
     assert {"journal.jsonl", "check.json"} <= {each.name for each in files}
+    assert "6 cells" in done.stdout
+    assert "Check: its answers are the same on several loops" in done.stdout
     journal = (tmp_path / "out" / "journal.jsonl").read_text()
+    study = json.loads(journal.partition("\n")[0])["study"]
+    assert study["application"]["requests"]["count"] == len(REQUESTS)
     assert f"no desk for Bearer {HIDDEN}" in journal  # its tracebacks are there
     for text in (done.stdout, done.stderr, *(each.read_text("latin-1") for each in files)):
         assert live.MARK not in text

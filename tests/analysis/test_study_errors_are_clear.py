@@ -1,21 +1,47 @@
-"""Bad input gets one clear message: file or flag, key, what was expected, the nearest name."""
+"""Bad input gets one clear message: file or flag, key, what was expected, the nearest name.
 
+A study or a list of requests that nobody would write is used, or refused in a line or two.
+"""
+
+import json
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
-from scaling.base.errors import UsageError, nearest
-from scaling.study.file import built_in_studies, load_study_file, study_schema
-from tests.support.descriptions import ECHO
+from scaling.base.errors import ScalingError, UsageError, nearest
+from scaling.study.definition import OPTIONS
+from scaling.study.file import (
+    built_in_studies,
+    built_in_text,
+    load_study_file,
+    read_study,
+    study_from,
+    study_schema,
+)
+from scaling.study.plan.cells import make_plan
+from tests.support.descriptions import ECHO, description
 from tests.support.json_schema import faults
-from tests.support.plans import ECHO_FILE, planned
+from tests.support.plans import ECHO_FILE, TWO_CORES, flagged, planned
+from workers.services.load.requests_list import read_requests
+from workers.services.load.targets import BadInputError
 
 SCHEMA = study_schema()
-BEYOND_THE_SCHEMA = ("window_s = inf", "margin = 2", "arms = ['3.14t+gli']", "seed = ")
+BEYOND_THE_SCHEMA = (
+    "window_s = inf",
+    "margin = 2",
+    "arms = ['3.14t+gli']",
+    "arms = ['314t']",
+    "seed = ",
+    "[[workloads]]\nname = 'echo'\n[presets.smoke.parameters.ehco]",
+)
 IN_A_FILE = (
     "windw_s = 2",
     "window_s = 'long'",
@@ -49,6 +75,13 @@ IN_A_FILE = (
     "[[workloads]]\nworkers = [1]",
     "[[workloads]]\nname = 'echo'\nworkers = [0]",
     "[[workloads]]\nname = 'echo'\nparameters = 3",
+    "arms = ['314t']",
+    "slo = ['p99<20']",
+    "slo = ['p98<20ms']",
+    "presets = 3",
+    "[presets.smok]",
+    "[presets.smoke]\nblokcs = 2",
+    "[[workloads]]\nname = 'echo'\n[presets.smoke.parameters.ehco]",
 )
 FLAGS: tuple[dict[str, Any], ...] = (
     {"workers": ("1,-2",)},
@@ -135,3 +168,65 @@ def test_a_suggestion_is_made_only_where_it_is_near() -> None:
     assert nearest("ECHO", ["echo", "scrape"]) == "echo"
     assert nearest("strem", ["stream", "scrape"]) == "stream"
     assert nearest("zzz", ["stream", "scrape"]) is nearest("echo", []) is None
+
+
+# --- any keys and values ------------------------------------------------------------------------
+
+TEXT = st.text(max_size=12)
+TOML = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from([*OPTIONS, "preset", "name", "parameters", "windw_s"])
+WORDS = st.sampled_from(["echo", "compute", "3.14t", "threads", "asyncio", "weak", "50%", "grid"])
+WORKLOADS = st.lists(st.dictionaries(KEYS, TOML | WORDS, max_size=4), max_size=3)
+TABLES = st.dictionaries(KEYS | TEXT, TOML | WORDS | st.lists(WORDS), max_size=6)
+JSON = st.none() | st.booleans() | st.integers() | st.floats() | TEXT
+FIELDS = st.sampled_from(["method", "path", "headers", "body", "json", "weight", "status"])
+NESTED = JSON | st.dictionaries(TEXT, JSON, max_size=2) | st.lists(JSON, max_size=2)
+REQUESTS = st.dictionaries(FIELDS | TEXT, NESTED, max_size=3).map(json.dumps).map(str.encode)
+ODD = [
+    '{"body": "\u2028"}'.encode(),
+    b'{"body": "\\ud800"}',
+    b'{"weight": 1e999}',
+    b'{"weight": %s}' % (b"1" * 5_000),
+    b"nan",
+    b"[" * 100_000,
+]
+
+
+def said_of(text: str) -> str:
+    """What is wrong with a study of this file; empty if it is planned."""
+    try:
+        file = read_study(text, "mine.toml")
+        study = study_from(flagged(study="mine"), running_build="3.14t", file=file)
+        make_plan(study, dict.fromkeys(study.arms, description()), TWO_CORES)
+    except ScalingError as error:
+        return str(error)
+    return ""
+
+
+@given(TABLES, WORKLOADS)
+def test_a_study_of_any_keys_and_values(table: dict[str, object], workloads: list[object]) -> None:
+    assert said_of(tomli_w.dumps(table | {"workloads": workloads})).count("\n") <= 1
+
+
+@given(st.sampled_from(built_in_studies()), st.data())
+def test_a_built_in_study_with_a_character_changed(name: str, data: st.DataObject) -> None:
+    text = built_in_text(name)
+    place = data.draw(st.integers(0, len(text) - 1))
+    other = data.draw(st.sampled_from("\"'[]{}=,.0-9a\n\0é"))
+    assert said_of(text[:place] + other + text[place + 1 :]).count("\n") <= 1
+
+
+@given(st.lists(REQUESTS | st.binary(max_size=40) | st.sampled_from(ODD), max_size=3))
+def test_requests_of_any_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "requests.jsonl"
+    file.write_bytes(b"\n".join(lines))
+    with suppress(BadInputError):
+        for each in read_requests(str(file)):
+            each.on_http("127.0.0.1:80", "/", keepalive=True)
+            each.on_tcp()

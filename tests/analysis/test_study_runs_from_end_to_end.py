@@ -1,4 +1,4 @@
-"""One command measures, writes down, tabulates and draws."""
+"""One command measures, writes down, tabulates and draws; `remedies` does with its own study."""
 
 import re
 from pathlib import Path
@@ -72,17 +72,6 @@ def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
         assert by_term.drop("all").sum() == pytest.approx(by_term["all"], rel=1e-3, abs=1)
 
 
-def test_a_line_is_printed_for_each_block_where_there_is_no_terminal(measured: Path) -> None:
-    printed = (measured / "printed").read_text().splitlines()
-    runs = len(package.load(measured / "out"))
-    *blocks, last = [line for line in printed if line.startswith("[")]
-    assert [line.partition("] ")[2][:16] for line in blocks[:1]] == ["block 1 of 2 don"]
-    assert " left" in blocks[0]
-    assert re.match(r"\[(\d+)/\1(, \d+ of them again)?\] runs measured", last)
-    assert int(last[1:].partition("/")[0]) >= runs  # a disturbed run is made again
-    assert len(printed) <= 60
-
-
 def test_every_derived_file_is_made_again_from_the_journal_alone(
     measured: Path, tmp_path: Path, command: Command
 ) -> None:
@@ -96,3 +85,20 @@ def test_every_derived_file_is_made_again_from_the_journal_alone(
     drawn = {path.name: path.read_bytes() for path in (again / "plots").glob("*.svg")}
     assert drawn == {path.name: path.read_bytes() for path in (out / "plots").glob("*.svg")}
     assert f"{len(drawn)} plots" in said
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_remedies_run_on_a_real_build_and_end_with_each_over_none(
+    command: Command, tmp_path: Path
+) -> None:
+    arms = f"{BUILD},{BUILD}+recv64k,{BUILD}+eager"
+    short = ("--workers", "1", "--blocks", "1", "--seconds", "0.1", "--no-aa-pairs")
+    done = command("remedies", "--workload", "echo", "--arm", arms, *short, "--output", "out")
+    assert done.returncode == 0, done.stderr
+    journal = read_journal(tmp_path / "out")
+    assert journal.study.name == "remedies-echo"
+    assert set(journal.frame["arm"]) == set(arms.split(","))
+    for name in ("recv64k", "eager"):
+        assert re.search(
+            rf"^{re.escape(BUILD)}\+{name} +throughput .*too few blocks", done.stdout, re.MULTILINE
+        )

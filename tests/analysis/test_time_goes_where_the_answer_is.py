@@ -17,7 +17,6 @@ from scaling.analysis.forecast import PUBLISHED, announced, forecast, half_width
 from scaling.analysis.statistics.intervals import both_ends
 from scaling.analysis.tables.study import read
 from scaling.journal.record import Description, WorkloadFacts
-from scaling.run.session import Replay
 from scaling.run.time_left import SHARE
 from scaling.study.app_options import AppAsked
 from scaling.study.application import application_study
@@ -34,9 +33,8 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import cost_of
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT
-from tests.support.cli import BUILD, Command
 from tests.support.descriptions import ECHO
-from tests.support.driving import Measured, believes, driven, opened
+from tests.support.driving import Measured, driven
 from tests.support.plans import ECHO_FILE, TWO_CORES, flagged, planned
 from tests.support.published import FOLDERS, study_of
 from tests.support.studies import one, where
@@ -87,19 +85,6 @@ def test_cells_that_never_take_turns_have_blocks_of_their_headline_too() -> None
     ends = [(cell.model, cell.workers, repeat) for cell, repeat in plan.headline_slots]
     assert ends == [("threads", 2, 0), ("processes", 2, 0)]
     assert len(plan.block(3)) == 2
-
-
-def test_a_study_with_them_is_resumed_and_complete_when_they_are_made(tmp_path: Path) -> None:
-    plan = made(2, 3)
-    folder = tmp_path / "out"
-    folder.mkdir()
-    driven(plan, folder, Measured())
-    with opened(folder / "journal.jsonl") as journal:
-        runs = list(journal.runs)
-    batches = plan.together(plan.runs)
-    assert Replay.of(runs, believes).remaining(batches) == []
-    left = Replay.of(runs[:-1], believes).remaining(batches)
-    assert [batch[0].block for batch in left] == [4]
 
 
 # --- how many ---------------------------------------------------------------------------------
@@ -191,36 +176,3 @@ def test_the_scatter_of_published_studies_is_that_of_their_tables() -> None:
             found.setdefault(str(row["workload"]), []).append(row["scatter"])
     for workload, scatter in PUBLISHED.items():
         assert float(np.median(found[workload])) == pytest.approx(scatter, abs=0.0006)
-
-
-# --- from end to end --------------------------------------------------------------------------
-
-SHORT = """
-controls = false
-aa_pairs = false
-loops = ["asyncio", "uvloop"]
-workers = [1, 2]
-primary = ["loop"]
-blocks = 1
-headline_blocks = 1
-window_s = 0.2
-[[workloads]]
-name = "echo"
-"""
-
-
-@pytest.mark.slow
-def test_a_study_measures_them_and_its_ratios_have_more_blocks(
-    command: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "short.toml").write_text(SHORT)
-    done = command("run", "--study", "short.toml", "--arm", BUILD, "--output", "out")
-    assert done.returncode == 0, done.stderr
-    assert "1 block and 1 of the headline groups alone = 6 runs" in done.stdout
-    study = read(tmp_path / "out")
-    assert study.incomplete == ""
-    first = study.runs[study.runs["attempt"] == 1]
-    assert first.groupby("workers")["block"].nunique().to_dict() == {1: 1, 2: 2}
-    ratios = where(study.ratios, question="loop", measure=THROUGHPUT)
-    assert dict(zip(ratios["workers"], ratios["n"], strict=True)) == {1: 1, 2: 2}
-    assert (ratios["why_not_in_turn"] == "").all()

@@ -6,11 +6,9 @@ import pytest
 
 from scaling.base.formats import duration
 from scaling.journal.record import Cell, RunLine
-from scaling.run.session import Done, InterruptedStudyError
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
-from scaling.study.plan.order import PlannedRun
-from tests.support.driving import RUN_S, Pretended, driven, small_plan
+from tests.support.driving import RUN_S, driven, small_plan
 
 EXPECTED_S = 3.0
 
@@ -65,19 +63,6 @@ def test_it_counts_down_with_the_runs(plan: Plan, tmp_path: Path) -> None:
     assert not any(left.unknown for left in told.left)
     left_s = len(plan.slots) * RUN_S
     assert told.blocks == [(0, f"block 1 of 2 done · {left_s:.0f} s left")]
-
-
-def test_a_study_that_goes_on_has_learnt_already(plan: Plan, tmp_path: Path) -> None:
-    class OneBlock(Pretended):
-        def __call__(self, run: PlannedRun) -> Done:
-            if run.block:
-                raise KeyboardInterrupt
-            return super().__call__(run)
-
-    with pytest.raises(InterruptedStudyError):
-        driven(plan, tmp_path, OneBlock())
-    _, told = driven(plan, tmp_path)
-    assert told.left[0] == pytest.approx(Left(RUN_S * len(plan.slots)))
 
 
 def test_times_are_printed_in_fitting_units_and_what_is_not_known_is_said() -> None:

@@ -20,34 +20,15 @@ from scaling.machine.topology import (
     read_topology,
     worker_counts,
 )
-from tests.support.machines import every_count, tree
+from tests.support.machines import Written, every_count, tree
 
 MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
-MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-
-
-def cores(*siblings: str, name: str = "core_cpus_list") -> dict[str, str]:
-    """The files of a machine whose physical cores have these logical CPUs."""
-    files = {
-        f"sys/devices/system/cpu/cpu{cpu}/topology/{name}": f"{text}\n"
-        for text in siblings
-        for cpu in parse_cpus(text)
-    }
-    online = ",".join(siblings)
-    return files | {"sys/devices/system/cpu/online": f"{online}\n"}
 
 
 def test_a_machine_with_siblings_nodes_and_a_name(tmp_path: Path) -> None:
-    root = tree(
-        tmp_path,
-        cores("0,4", "1,5", "2,6", "3,7")
-        | {
-            "proc/cpuinfo": "processor\t: 0\nmodel name\t: Some Processor @ 3 GHz\nflags\t: fpu\n",
-            "sys/devices/system/node/node0/cpulist": "0-1,4-5\n",
-            "sys/devices/system/node/node1/cpulist": "2-3,6-7\n",
-            "sys/devices/system/node/node2/cpulist": "\n",
-        },
-    )
+    written = Written(("0,4", "1,5", "2,6", "3,7"), nodes=("0-1,4-5", "2-3,6-7", "\n"))
+    model = "processor\t: 0\nmodel name\t: Some Processor @ 3 GHz\nflags\t: fpu\n"
+    root = tree(tmp_path, written.files | {"proc/cpuinfo": model})
     read = read_topology(root, affinity={0, 1, 4})
     assert read.cores == ((0, 4), (1, 5), (2, 6), (3, 7))
     assert (read.physical_cores, read.logical_cpus) == (4, 8)
@@ -55,19 +36,6 @@ def test_a_machine_with_siblings_nodes_and_a_name(tmp_path: Path) -> None:
     assert read.cpu_model == "Some Processor @ 3 GHz"
     assert read.affinity == (0, 1, 4)
     assert (read.usable_cores, read.usable_logical, read.cpu_quota) == (2, 3, None)
-
-
-def test_efficiency_cores_by_list_and_by_capacity(tmp_path: Path) -> None:
-    older = cores("0-1", "2", name="thread_siblings_list")  # an older kernel's name
-    listed = tree(tmp_path / "a", older | {"sys/devices/cpu_atom/cpus": "2\n"})
-    read = read_topology(listed, affinity=range(3))
-    assert (read.cores, read.efficiency_cpus) == (((0, 1), (2,)), (2,))
-    capacities = {
-        f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity": f"{capacity}\n"
-        for cpu, capacity in enumerate((1024, 900, 462))
-    }
-    weighed = tree(tmp_path / "b", cores("0", "1", "2") | capacities)
-    assert read_topology(weighed, affinity=range(3)).efficiency_cpus == (2,)
 
 
 def test_what_cannot_be_read_is_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,25 +81,6 @@ def test_the_least_limit_on_the_way_up_counts(
     root = tree(tmp_path, here | groups)
     assert (cpu_quota(root), memory_limit_bytes(root)) == (quota, limit_bytes)
     assert cpu_folders(root)[0] == group / "user/study"
-
-
-def test_the_older_hierarchy_has_its_limits_elsewhere(tmp_path: Path) -> None:
-    mount = "34 32 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
-    files = {
-        "proc/self/cgroup": "4:memory:/m\n3:cpu,cpuacct:/docker/abc\n0::/\n",
-        "proc/self/mountinfo": MOUNT_V1.replace(" / ", " /docker/abc ", 1) + mount,
-        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "250000\n",
-        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
-        "sys/fs/cgroup/cpu,cpuacct/memory.limit_in_bytes": "1\n",
-        "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
-        "sys/fs/cgroup/memory/m/memory.limit_in_bytes": "4000\n",
-    }
-    root = tree(tmp_path / "old", files)
-    assert (cpu_quota(root), memory_limit_bytes(root)) == (2.5, 4000)
-    # A path of another namespace leads to the top of the mount.
-    here = {"proc/self/cgroup": "0::/../..\n", "proc/self/mountinfo": MOUNT_V2}
-    tops = {"sys/fs/cgroup/cpu.max": "50000 100000\n", "sys/cpu.max": "10000 100000\n"}
-    assert cpu_quota(tree(tmp_path / "new", here | tops)) == 0.5
 
 
 def machine(

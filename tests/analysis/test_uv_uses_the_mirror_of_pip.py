@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.base.errors import ScalingError
 from scaling.builds import uv_tool
 from scaling.builds.uv_tool import from_pip, pip_files
 
@@ -45,15 +44,3 @@ def test_uv_is_run_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.delenv("UV_INDEX_URL", raising=False)
     answer = uv_tool.run(["list"], ADDED="1")
     assert answer.stdout == "list https://here.example/simple 1\n"
-
-
-def test_without_uv_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import uv
-
-    def gone() -> str:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(uv, "find_uv_bin", gone)
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ScalingError, match="pip install uv"):
-        uv_tool.binary()

@@ -32,14 +32,20 @@ ECHO = WorkloadFacts(
     },
 )
 SCRAPE = WorkloadFacts(path="workers.workloads.scrape:Scrape", services=["site"])
-GATEWAY = WorkloadFacts(
-    path="workers.workloads.gateway:Gateway",
+SERVE = WorkloadFacts(
+    path="workers.workloads.serve:Serve",
+    operation="requests",
+    in_flight="connections",
+    descriptors=1,
     served=True,
     parameters={
-        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0),
-        "overload_factor": ParameterFacts(type="float", default=0.0, at_least=0),
-        "overload_after_s": ParameterFacts(type="float", default=6.0, at_least=0),
-        "overload_s": ParameterFacts(type="float", default=10.0, at_least=0),
+        "connections": ParameterFacts(type="int", default=16, at_least=1),
+        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0.01, at_most=1e6),
+        "keep_alive": ParameterFacts(type="bool", default=True),
+        "server": ParameterFacts(type="str", default="tcp", choices=["tcp", "asgi", "aiohttp"]),
+        "accept": ParameterFacts(type="str", default="port", choices=["port", "shared"]),
+        "work_us": ParameterFacts(type="float", default=0.0, at_least=0),
+        "garbage_per_request": ParameterFacts(type="int", default=0, at_least=0),
     },
 )
 NAP = WorkloadFacts(

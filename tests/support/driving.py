@@ -1,18 +1,26 @@
 """Studies that are driven through all their runs without measuring anything."""
 
 import random
+import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import JournalFile
-from scaling.journal.record import Key, Memory, RunLine
+from scaling.journal.record import Description, Key, Memory, RunLine
+from scaling.run.execute import Executor
+from scaling.run.load import GeneratorProgram
+from scaling.run.prepare import Prepared
 from scaling.run.progress import Counts, Display
+from scaling.run.services import Services
 from scaling.run.session import Done, Judge, drive
 from scaling.run.time_left import ExtraTime, Left
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
-from tests.support.plans import planned
+from tests.support.descriptions import description
+from tests.support.plans import TWO_CORES, planned
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy
 
@@ -185,3 +193,21 @@ def driven(
     with opened(folder / "journal.jsonl") as journal:
         drive(plan, journal, runs.together, judge, told, **more)
     return runs, told
+
+
+def prepared(plan: Plan, described: Description | None = None) -> Prepared:
+    """What a study needs, whose arms all are the running Python as `described`."""
+    found = described or description()
+    variables = {"PYTHONPATH": ""}
+    arms = {
+        name: PreparedArm(parse_arm(name), sys.executable, variables, found, "PATH")
+        for name in plan.study.arms
+    }
+    return Prepared(plan, arms, TWO_CORES, "pins", "source")
+
+
+def executor(ready: Prepared, services: Services | None = None) -> Executor:
+    """What makes the runs of a study, with these services, or with some that nobody starts."""
+    generators = GeneratorProgram(python=sys.executable, environment={})
+    beside = services or Services(sys.executable, {})
+    return Executor(ready.plan, ready.arms, beside, generators)

@@ -9,8 +9,7 @@ and inside an N its arms and models.
 The second run of an A/A pair is shuffled like an N of its own. The two then stand as far apart as
 the runs of a gain, and differ by as much where the machine changes inside a block. Beside its cell
 a pair scattered by 1 to 9 % less than a gain with the noise of the published journals, and by a
-third less where all noise was the machine's (simulated in
-tests/analysis/test_order_of_runs_lowers_noise.py).
+third less where all noise was the machine's (simulated).
 
 Where cells are measured in turn (`scaling.study.plan.groups`), the workloads come in random order,
 inside a workload its groups, and inside a group its cells.
