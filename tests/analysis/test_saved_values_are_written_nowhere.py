@@ -144,6 +144,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     hurry(monkeypatch, firsts=0)
     of_two = partial(check_application, workers=(2,))
     monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)
+    monkeypatch.setattr("scaling.run.application_trial.MODELS", ("forked",))
     requests = tmp_path / "requests.jsonl"
     requests.write_text("\n".join(map(json.dumps, REQUESTS)))
     done = command(

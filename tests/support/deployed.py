@@ -6,7 +6,7 @@ from typing import Any
 import psutil
 
 from scaling.run.child import Ending
-from tests.support.children import FREE_THREADED, record_of
+from tests.support.children import record_of
 
 SHOP = """
     async def app(scope, receive, send):
@@ -25,9 +25,6 @@ SHOP = """
     def create_wsgi():
         return wsgi
 """
-
-
-GRANIAN = "threads" if FREE_THREADED else "processes"
 
 
 def measured(ending: Ending) -> Any:

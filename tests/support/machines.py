@@ -73,16 +73,6 @@ class Written:
         return read_topology(tree(root, self.files), affinity=self.online)
 
 
-# Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
-TWO_NODES = Topology(
-    logical_cpus=8,
-    physical_cores=4,
-    cores=((0, 4), (1, 5), (2, 6), (3, 7)),
-    numa_nodes=((0, 2, 4, 6), (1, 3, 5, 7)),
-    affinity=tuple(range(8)),
-)
-
-
 def pairs(cores: int, first: int = 0) -> list[str]:
     """Cores with two siblings each, numbered as Linux does on x86: the second ones at the end."""
     return [f"{core},{core + cores}" for core in range(first, first + cores)]

@@ -35,7 +35,7 @@ SLOW_START = f"""
     """
 
 
-@each_model("threads", "processes", "interpreters")
+@each_model("threads", "processes")
 def test_early_starter_never_counts_alone_and_ramps_do_not_count(own: Own, model: str) -> None:
     """All follow one schedule, and milestones are in order."""
     shape = {"warmup_s": 0.05, "window_s": 0.2, "ticks": 5}

@@ -87,6 +87,7 @@ def test_pages_of_large_objects_pile_up_only_without_the_gil() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_build
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PSS is Linux's")
 def test_forked_processes_copy_the_objects_that_they_read() -> None:

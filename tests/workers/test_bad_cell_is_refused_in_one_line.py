@@ -8,6 +8,7 @@ import pytest
 from tests.support.children import ask, finish
 from workers.cell import Cell, CellError, read_cell
 from workers.loops import load_loop
+from workers.worker import session
 from workers.worker.workload import build, load_workload
 from workers.workloads.echo import Echo
 from workers.workloads.serve import Serve
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.one_build
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "document",
-    ["rubbish", "[" * 200_000, '{"workload": "echo", "model": "fibres"}'],
+    ["rubbish", "[" * 200_000],
     ids=lambda text: text[:20],
 )
 def test_child_refuses(document: str) -> None:
@@ -34,14 +35,10 @@ def test_child_refuses(document: str) -> None:
         ({"workload": 7}, "workload: expected a name, got 7"),
         ({"workers": 0}, "workers: expected at least 1, got 0"),
         ({"workers": 1.5}, "workers: expected a whole number, got 1.5"),
-        ({"workers": "2"}, "workers: expected a whole number, got '2'"),
-        ({"workers": True}, "workers: expected a whole number, got True"),
         ({"ticks": None}, "ticks: expected a whole number, got None"),
         ({"window_s": 0}, "window_s: expected seconds above 0, got 0"),
-        ({"window_s": "1"}, "window_s: expected seconds, got '1'"),
         ({"window_s": float("nan")}, "window_s: expected seconds above 0, got nan"),
         ({"warmup_s": -0.1}, "warmup_s: expected seconds, 0 or more, got -0.1"),
-        ({"warmup_s": float("inf")}, "warmup_s: expected seconds, 0 or more, got inf"),
         ({"gc": "no"}, "gc: expected true or false, got 'no'"),
         ({"parameters": []}, "parameters: expected an object, got []"),
         ({"loop": None}, "loop: expected a name, got None"),
@@ -93,7 +90,9 @@ def test_what_a_cell_names_and_is_not_there_is_named(
 
 
 @pytest.mark.slow
-def test_the_run_of_such_a_cell_fails_whole_and_unknown_options_get_the_usage() -> None:
+def test_the_run_of_such_a_cell_fails_whole_and_unknown_options_get_the_usage(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     done = ask(["--describe", "--workload"], "")
     assert (done.code, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: python -m workers")
@@ -104,3 +103,6 @@ def test_the_run_of_such_a_cell_fails_whole_and_unknown_options_get_the_usage() 
     assert failure.error.startswith(error)
     says = "DriverError: a served workload needs a driver that loads it: scaling run"
     assert finish({"workload": "app"}).failure.error == says
+    monkeypatch.setattr(session, "raise_limit", lambda: None)
+    with pytest.raises(session.RefusedError, match="only inside one interpreter"):
+        session.load(Cell("handoff", model="processes"))

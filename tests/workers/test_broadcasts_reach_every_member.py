@@ -60,12 +60,10 @@ def broadcast(
 @each_case(
     ("model", "parameters"),
     [
-        ("threads", {"server": "aiohttp", "protocol": "websocket"}),
         ("threads", {"server": "aiohttp", "protocol": "sse"}),
         ("threads", {"server": "starlette", "protocol": "websocket", "sending": "in-turn"}),
-        ("threads", {"server": "starlette", "protocol": "sse"}),
-        ("processes", {"server": "aiohttp", "protocol": "sse", "through": "broker"}),
-        ("forked", {"server": "starlette", "protocol": "websocket", "through": "broker"}),
+        ("processes", {"server": "aiohttp", "protocol": "websocket", "through": "broker"}),
+        ("forked", {"server": "starlette", "protocol": "sse", "through": "broker"}),
     ],
 )
 def test_all_members_receive_each_message_once(

@@ -1,25 +1,27 @@
-"""Every workload, on every loop and in every model, leaves nothing behind and prints nothing."""
+"""Every kind of workload, loop and model leaves nothing behind and prints nothing."""
 
 import pytest
 
-from tests.support.children import Own, each_case, finish
+from tests.support.children import FREE_THREADED, Own, each_case, finish
+from workers.workloads.parts.lookups import DRAWN
 
 pytestmark = pytest.mark.slow
 
 # In a sub-interpreter, which refuses uvloop, and in processes, one stands for all.
-LARGE = {"payload_bytes": 300_001, "connections": 2}  # comes back whole, in many reads
+LARGE = {"payload_bytes": 300_001, "connections": 2}  # comes back whole, in many reads or records
+ONE, OWN = {"tls": "shared", **LARGE}, {"tls": "per-worker", **LARGE}
 CASES = [
-    ("compute", {}, "uvloop", "threads"),
-    ("shared", {}, "asyncio", "threads"),
-    ("echo", {"api": "protocol"}, "asyncio", "threads"),
-    ("echo", {"api": "buffered", **LARGE}, "asyncio", "threads"),
+    ("echo", {"api": "protocol", **ONE}, "asyncio", "threads"),
+    ("echo", {"api": "buffered", **OWN}, "uvloop", "threads"),
     ("echo", {"api": "streams"}, "uvloop", "threads"),
+    ("echo", {"api": "buffered", **LARGE}, "asyncio", "threads"),
+    ("echo", {"api": "streams", **OWN}, "asyncio", "interpreters"),
+    ("echo", {"api": "protocol", **OWN}, "uvloop", "processes"),
     ("stream", {"receiver": "streams"}, "asyncio", "threads"),
     ("stream", {"receiver": "protocol"}, "uvloop", "threads"),
-    ("echo", {"api": "streams", **LARGE}, "asyncio", "interpreters"),
-    ("stream", {"receiver": "protocol"}, "asyncio", "interpreters"),
-    ("echo", {"api": "protocol", **LARGE}, "uvloop", "processes"),
-    ("stream", {"receiver": "streams"}, "uvloop", "forked"),
+    ("state", {"kind": "dicts", "objects": 1_000, "reads": DRAWN + 1}, "asyncio", "threads"),
+    ("state", {"kind": "array", "objects": 3, "read_percent": 0.0}, "asyncio", "interpreters"),
+    ("state-pass", {"kind": "dicts", "objects": 1_000}, "asyncio", "forked"),
 ]
 STRICT = "error"  # a resource that is not closed, a coroutine never awaited: shown on stderr
 # Ticks that are late are taken one a turn of the loop: in so many, every workload has something to
@@ -31,22 +33,16 @@ TURNS = 100
 def test_nothing_is_left_open_or_running(
     workload: str, parameters: dict[str, object], loop: str, model: str
 ) -> None:
-    cell = {
-        "workload": workload,
-        "parameters": parameters,
-        "loop": loop,
-        "model": model,
-        "workers": 2,
-        "ticks": TURNS,
-    }
-    done = finish(cell, PYTHONWARNINGS=STRICT)
-    assert done.stderr == ""
-    assert done.code == 0
+    asked = {"workload": workload, "parameters": parameters, "loop": loop, "model": model}
+    done = finish({**asked, "workers": 2, "ticks": TURNS}, PYTHONWARNINGS=STRICT)
+    assert (done.stderr, done.code) == ("", 0)
     record = done.record
-    assert [worker.pending_tasks for worker in record.workers] == [0, 0]
+    assert record.facts.get("tls", "").startswith("TLSv1.3 TLS_") == ("tls" in parameters)
     for worker in record.workers:
-        assert worker.ticks.errors[-1] == 0, worker.error_samples
+        assert (worker.errors, worker.pending_tasks) == (0, 0), worker.error_samples
         assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+        process = worker.process or record.process
+        assert process.gil.seen == (not FREE_THREADED,) * 4
 
 
 @pytest.mark.one_build

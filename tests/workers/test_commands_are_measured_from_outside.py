@@ -19,8 +19,8 @@ import pytest
 from scaling.analysis.validity import served as limits
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, PATIENCE_S, environment, failure_of
-from tests.support.deployed import GRANIAN, left_of, measured
+from tests.support.children import PATIENCE_S, environment, failure_of
+from tests.support.deployed import left_of, measured
 from tests.support.servers import gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
@@ -47,9 +47,10 @@ def run(
     return served("app", folder, model=model, **{"workers": 2, "parameters": parameters, **more})
 
 
+@pytest.mark.one_build
 def test_a_server_of_asgi_is_measured(shop: Path) -> None:
-    """uvicorn is in most of the other tests, and in turn in `test_commands_take_turns.py`."""
-    ending = run(shop, "granian", GRANIAN, loop="uvloop")
+    """On 3.14t in `test_commands_take_turns.py`; uvicorn is in most of the other tests."""
+    ending = run(shop, "granian", "processes", loop="uvloop")
     record = measured(ending)
     assert record.loop.class_ == "uvloop.Loop"
     assert record.outside.workers == 2
@@ -58,28 +59,22 @@ def test_a_server_of_asgi_is_measured(shop: Path) -> None:
     received = sum(each.received or 0 for each in ending.load.windows)
     assert worker.ticks.operations[-1] == received > 0
     assert worker.ticks.cpu_ns[-1] - worker.ticks.cpu_ns[0] > 0
-    assert record.process.gil.seen == (not FREE_THREADED,) * 4
-    assert record.process.free_threaded is FREE_THREADED
     assert ending.memory.rss_bytes
     assert ending.memory.pss_bytes
     assert left_of(shop) == []
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize(
-    ("model", "name", "share"),
-    [("forked", "create_wsgi", 2), ("threads", "wsgi", 5)],
-)
 def test_a_server_of_wsgi_is_measured_and_its_processes_divide_what_workers_share(
-    shop: Path, model: str, name: str, share: int
+    shop: Path,
 ) -> None:
     (shop / "sharing.py").write_text(
-        f'import os\nfrom shop import {name}\nassert os.environ["SCALING_BUDGET_DB"] == "{share}"\n'
+        'import os\nfrom shop import create_wsgi\nassert os.environ["SCALING_BUDGET_DB"] == "2"\n'
     )
-    asked = {"interface": "wsgi", "factory": name == "create_wsgi", "budgets": "db=5"}
-    record = measured(run(shop, "gunicorn-gthread", model, f"sharing:{name}", parameters=asked))
-    assert record.loop.class_ == "none"
-    assert record.outside.processes == (2 if model == "threads" else 3)
+    asked = {"interface": "wsgi", "factory": True, "budgets": "db=5"}
+    ending = run(shop, "gunicorn-gthread", "forked", "sharing:create_wsgi", parameters=asked)
+    record = measured(ending)
+    assert (record.loop.class_, record.outside.processes) == ("none", 3)
     assert record.workers[0].ticks.operations[-1] > 0
 
 
@@ -116,13 +111,13 @@ CHECKING = """
 """
 
 
+@pytest.mark.one_build
 def test_settings_start_up_file_shares_and_a_health_path_are_a_commands_too(shop: Path) -> None:
     (shop / "sitecustomize.py").write_text("import builtins; builtins.OF_SITE = 7\n")
     (shop / "checking.py").write_text(textwrap.dedent(CHECKING))
     more = {"gc": False, "gc_threshold": 7_000, "parameters": {"budgets": "db=5", "health": "/up"}}
     process = measured(run(shop, "uvicorn", "processes", "checking:app", **more)).process
     assert (process.gc_enabled, process.gc_threshold) == (False, 7_000)
-    assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
 
 
 FLIPPING = """
@@ -152,7 +147,6 @@ def test_the_import_that_turns_the_gil_on_in_one_worker_is_named(shop: Path) -> 
     [
         ("python -m uvicorn shopp:app --port {port}", "Could not import module"),
         ("no-such-program", "cannot be started"),
-        ("sh -c 'exit 3'", "with exit code 3, an"),
     ],
 )
 def test_a_command_that_does_not_serve_fails_in_one_line(

@@ -10,8 +10,7 @@ import pytest
 
 from scaling.analysis.table.ticks import throughputs
 from scaling.run.child import Ending
-from tests.support.children import FREE_THREADED
-from tests.support.deployed import GRANIAN, measured
+from tests.support.deployed import measured
 from tests.support.serving import alternated, are_apart, spans
 
 pytestmark = [
@@ -53,10 +52,11 @@ def is_right(ending: Ending) -> None:
     assert 0 < used_ns <= (psutil.cpu_count() or 1) * (ticks.time_ns[-1] - ticks.time_ns[0])
 
 
+@pytest.mark.free_threaded
 def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
     cells = [
         cell("uvicorn", "processes", loop="uvloop"),
-        cell("granian", GRANIAN, loop="uvloop"),
+        cell("granian", "threads", loop="uvloop"),
         cell("loops", "threads", loop="uvloop"),
     ]
     endings, _ = alternated(cells, shop, connections=CONNECTIONS)
@@ -64,7 +64,7 @@ def test_commands_are_loaded_in_turn_with_loops(shop: Path) -> None:
         is_right(ending)
         record = measured(ending)
         assert record.outside.workers == 2
-        assert record.process.gil.seen == (not FREE_THREADED,) * 4
+        assert record.process.gil.seen == (False,) * 4
     assert are_apart(map(measured, endings))
 
 
@@ -73,7 +73,6 @@ def test_servers_without_loops_are_loaded_in_turn(shop: Path) -> None:
     asked = {"interface": "wsgi"}
     endings, _ = alternated(
         [
-            cell("gunicorn-gthread", "forked", "shop:wsgi", parameters=asked),
             cell("gunicorn-gthread", "threads", "shop:wsgi", parameters=asked),
             own(f"{sys.executable} -m workers.outside.on_daphne shop:app --port {{port}} "
                 "--host 127.0.0.1 --workers {workers}"),

@@ -54,6 +54,7 @@ def right(number: int) -> web.Response:
     return web.Response(body=bytes(1024))
 
 
+@pytest.mark.one_build
 def test_every_url_is_asked_for_once_and_counts() -> None:
     """Each worker has URLs of its own."""
     asked: list[str] = []
@@ -66,6 +67,7 @@ def test_every_url_is_asked_for_once_and_counts() -> None:
     assert outcomes(worker) == {"ok_total": 40}
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("wrong", "outcome", "message"),
     [
@@ -89,6 +91,7 @@ def test_a_wrong_answer_is_an_error_of_its_class(
     assert message in worker.error_samples[0]
 
 
+@pytest.mark.one_build
 def test_a_server_that_takes_too_long_is_a_time_out() -> None:
     with listen("127.0.0.1", 0) as silent:  # the kernel connects, and nobody answers
         worker = asyncio.run(fetched(url_of(silent), requests=8, timeout_s=0.05))
@@ -97,6 +100,7 @@ def test_a_server_that_takes_too_long_is_a_time_out() -> None:
     assert worker.error_samples[0].endswith("no answer in 0.05 s")
 
 
+@pytest.mark.one_build
 def test_a_server_that_is_gone_is_a_client_error() -> None:
     with listen("127.0.0.1", 0) as closed:
         url = url_of(closed)
@@ -128,8 +132,7 @@ def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: b
 @each_case(
     ("model", "loop"),
     [
-        *(("threads", "asyncio"), ("threads", "uvloop")),
-        *(("processes", "uvloop"), ("interpreters", "asyncio")),
+        *(("threads", "uvloop"), ("processes", "uvloop"), ("interpreters", "asyncio")),
     ],
 )
 def test_it_is_the_same_under_every_model_and_loop(url: str, model: str, loop: str) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from scaling.analysis.table.ticks import throughputs
 from scaling.journal.record import Record
 from scaling.run import alternation
 from scaling.run.child import Ending
-from tests.support.children import Own, driven, record_of
+from tests.support.children import driven, record_of
 from tests.support.serving import alternated, are_apart, nothing, spans, true_slices
 from workers import Worker
 from workers.workloads import gather
@@ -30,9 +29,8 @@ GATHER = {"workload": "gather", "parameters": {"tasks": 10_050, "fan_out": 100}}
 CANCEL = {"workload": "cancel", "parameters": {"tasks": 5_050, "batch": 100}}
 
 
-def together(cells: Iterable[Mapping[str, Any]], *folders: Path) -> list[Ending]:
-    whole = [{**CELL, **cell, "limit_s": LIMIT_S} for cell in cells]
-    return alternated(whole, *folders)[0]
+def together(cells: Iterable[Mapping[str, Any]]) -> list[Ending]:
+    return alternated([{**CELL, **cell, "limit_s": LIMIT_S} for cell in cells])[0]
 
 
 def rounds(record: Record) -> list[tuple[int, int]]:
@@ -116,49 +114,6 @@ def test_memory_is_that_of_work_done_at_once() -> None:
         assert each.samples
         assert each.window_rss_bytes is not None
         assert each.window_rss_bytes > at_once.baseline_rss_bytes + 0.2 * tasks_bytes
-
-
-def test_workers_may_have_parts_of_other_sizes() -> None:
-    """Work in flight is divided among them, and one gets more than the other."""
-    cell = {"workload": "cancel", "parameters": {"tasks": 2_000}, "in_flight": 101}
-    (ending, _) = together([cell, {**cell, "model": "processes"}])
-    record = record_of(ending)
-    assert sorted(worker.in_flight or 0 for worker in record.workers) == [50, 51]
-    for worker in record.workers:
-        assert worker.ticks.operations[-1] - worker.ticks.operations[0] == 2_000
-        assert len(worker.ticks.time_ns) == len(rounds(record)) + 1
-
-
-SLOW = """
-    @dataclass
-    class Theirs(Workload):
-        finite = True
-        alone = None
-        rounds = Rounds("turns", "part", "wait")
-        turns: int = parameter(1, "", at_least=1)
-        part: int = parameter(1, "", at_least=1)
-        wait: float = parameter(0.0, "")
-
-        async def run(self, worker: Worker) -> None:
-            for _ in range(self.turns):
-                until = time.monotonic() + 0.001
-                while time.monotonic() < until:
-                    pass
-                worker.operations += 1
-    """
-
-
-def test_a_users_own_work_takes_turns_too(own: Own) -> None:
-    """Rounds take about as long as slices, and one with few parts has none in some turns."""
-    workload = own.write(SLOW)
-    asked = [{"turns": 1_000}, {"turns": 1_000, "part": 125}]
-    cells = [{"workload": workload, "parameters": each, "workers": 1} for each in asked]
-    fine, coarse = (rounds(record_of(each)) for each in together(cells, own.folder))
-    lengths_s = [(finished - released) / 1e9 for released, finished in fine]
-    assert sorted(lengths_s)[len(lengths_s) // 2] == pytest.approx(alternation.ROUND_S, rel=0.8)
-    assert len(coarse) == 8
-    assert all(fine[0] < each for each in coarse[1:])
-    assert coarse[-2] < fine[-1]
 
 
 def test_rounds_are_the_same_share_of_the_work_of_all() -> None:

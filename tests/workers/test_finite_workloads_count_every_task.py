@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.support.children import finish, measured
+from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.describe import load_choices, refusals
 from workers.loops import load_loop
@@ -32,11 +32,9 @@ TASKS = 137
 @pytest.mark.parametrize(
     ("workload", "loop", "parameters", "operations"),
     [
-        ("spawn", "trio", {"tasks": TASKS}, TASKS),
         ("gather", "uvloop", {"tasks": 95, "fan_out": 10}, 10),
         ("cancel", "anyio/trio", {"tasks": 250, "batch": 100}, 250),
         ("spawn", "asyncio", {}, TASKS),  # so many are in flight
-        ("sleep", "anyio/asyncio", {"sleeps": 3_500, "sleeps_in_flight": 700}, 3_500),
     ],
 )
 def test_each_of_two_workers_does_it_all(
@@ -55,8 +53,6 @@ def test_each_of_two_workers_does_it_all(
             assert 0 < figures["ns_per_task"] * 100 <= took_s * 1e9
         if workload == "cancel":
             assert 0 < figures["settle_s"] <= figures["settle_max_s"] < took_s
-        if workload == "sleep":  # a planned failure is an operation finished
-            assert figures["planned_failures_total"] == 3
 
 
 # ------------------------------------------------------------------------------ spawn
@@ -110,7 +106,6 @@ def test_eager_tasks_begin_at_once_and_only_in_the_block(loop: str) -> None:
     assert ran == ["eager", "lazy"]
 
 
-@pytest.mark.slow
 def test_what_only_asyncio_has_is_refused() -> None:
     planned = refusals(
         "workers.workloads.spawn:Spawn", Spawn, ["trio", "anyio/asyncio"], load_choices(Spawn), None
@@ -121,8 +116,6 @@ def test_what_only_asyncio_has_is_refused() -> None:
         reason = f"{name} has only lazy tasks that are joined in groups"
         place = {"model": "threads", "loop": loop, "reason": reason, "parameters": parameters}
         assert place in planned
-    asked = {"workload": "spawn", "loop": "trio", "parameters": {"join": "wait"}}
-    assert finish(asked).failure.error.startswith("RefusedError: trio has only lazy tasks")
     assert "runs only on asyncio's loops" in str(reason_against(Gather(), "threads", "trio"))
 
 
@@ -132,7 +125,7 @@ def test_what_only_asyncio_has_is_refused() -> None:
 @pytest.mark.parametrize("join", get_args(Join))
 @pytest.mark.parametrize(
     ("loop", "tasks", "fan_out", "fan_outs", "pause_ms"),
-    [("asyncio", 300, 100, 3, 0.0), ("uvloop", 300, 100, 3, 1.0), ("asyncio", 5, 1000, 1, 1.0)],
+    [("uvloop", 300, 100, 3, 0.0), ("asyncio", 5, 1000, 1, 1.0)],
 )
 def test_every_task_of_a_fan_out_runs_once(
     monkeypatch: pytest.MonkeyPatch,

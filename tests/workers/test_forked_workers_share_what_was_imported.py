@@ -3,12 +3,9 @@
 What memory they share is tested with `test_state_is_shared_by_threads_alone.py`.
 """
 
-import sys
-
 import pytest
 
 from tests.support.children import Own
-from workers.host.models import refusal
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -51,12 +48,3 @@ def test_modules_are_imported_once_and_each_worker_has_its_own_objects_and_files
     assert {seen for _, _, _, seen, *_ in workers} == {"1"}
     fresh = [each for each in told(own, "processes", 2) if each[0] == "worker"]
     assert len({tuple(each[-2:]) for each in (*workers, *fresh)}) == 1
-
-
-@pytest.mark.parametrize("system", ["win32", "darwin"])
-def test_systems_without_a_safe_fork_are_refused(
-    monkeypatch: pytest.MonkeyPatch, system: str
-) -> None:
-    assert refusal("forked") is None
-    monkeypatch.setattr(sys, "platform", system)
-    assert "forked workers need Linux" in (refusal("forked") or "")

@@ -6,7 +6,6 @@ The server is uvicorn with Starlette, but for answers that no framework sends.
 import asyncio
 import contextlib
 import json
-import os
 import socket
 import threading
 from collections import Counter
@@ -16,16 +15,11 @@ from typing import Any
 
 import pytest
 import uvicorn
-from websockets.frames import Frame
-from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from tests.applications.live import Desk, create_app
-from tests.support.children import captured, environment
+from tests.support.children import captured
 from tests.support.servers import generator_command
 from tests.support.waiting import wait_until
-from workers.services.load.lane import BUFFER, Lane, Message, Opening
-from workers.services.load.websocket_connection import WebSocketConnection
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -71,73 +65,44 @@ def loaded(
     return found
 
 
-@pytest.mark.parametrize(
-    ("save", "used", "rate"),
-    [
-        ("/data/0/token", {"headers": {"authorization": "Bearer {token}"}}, "max"),
-        ("header:x-token", {"path": "/me?token={token}"}, "100"),
-        ("cookie:session", {"headers": {"cookie": "session={token}"}}, "100"),
-    ],
-)
-def test_what_follows_a_login_is_logged_in(
-    served: tuple[str, Desk], save: str, used: dict[str, Any], rate: str, tmp_path: Path
-) -> None:
+def test_what_follows_a_login_is_logged_in(served: tuple[str, Desk], tmp_path: Path) -> None:
+    """Values come from the body, a header and a cookie; the list goes round on each connection."""
     url, desk = served
-    login = {**LOGIN, "save": {"token": save}}
-    found = loaded(url, tmp_path, [login, {"path": "/me", **used}], f"--rate={rate}")
+    save = {"token": "/data/0/token", "of_header": "header:x-token", "of_cookie": "cookie:session"}
+    requests: list[dict[str, Any]] = [
+        {**LOGIN, "save": save},
+        ME,
+        {"path": "/me?token={of_header}"},
+        {"path": "/me", "headers": {"cookie": "session={of_cookie}"}},
+    ]
+    found = loaded(url, tmp_path, requests, "--rate=max")
     assert found["errors"] == {}
     assert found["completed"] > 10
     in_order = [each for each in desk.asked.values() if each != ["/"]]
-    assert len(in_order) == 4  # the list goes round on each connection
+    assert len(in_order) == 4
     for asked in in_order:
-        assert asked == [("/login", "/me")[at % 2] for at in range(len(asked))]
+        assert asked == [("/me" if at % 4 else "/login") for at in range(len(asked))]
 
 
-def test_saved_values_are_written_as_their_place_takes_them(
+def test_what_follows_a_failed_request_is_not_sent(
     served: tuple[str, Desk], tmp_path: Path
 ) -> None:
-    url, _ = served
-    odd = 'a "b" ü/&{'
-    first = {"method": "POST", "path": "/echo", "json": {"odd": odd}, "save": {"odd": "/odd"}}
-    again = {**first, "json": {"odd": "{odd}"}, "save": {"second": "/odd"}}
-    told = {"websocket": "/ws", "send": [{"is": "{second}"}]}
-    told["receive"] = [json.dumps({"is": odd}).upper().replace("U00FC", "U00FC")]
-    found = loaded(url, tmp_path, [first, again, told], "--rate=60")
-    assert (found["errors"], found["completed"] > 0) == ({}, True)
-
-
-@pytest.mark.parametrize(
-    ("broken", "kind"),
-    [
-        ({**LOGIN, "save": {"token": "/nowhere"}}, "line 1: the answer has nothing at /nowhere"),
-        ({**LOGIN, "path": "/none"}, "status 404"),
-    ],
-)
-def test_what_follows_a_failed_request_is_not_sent(
-    served: tuple[str, Desk], broken: dict[str, Any], kind: str, tmp_path: Path
-) -> None:
     url, desk = served
+    broken = {**LOGIN, "save": {"token": "/nowhere"}}
     found = loaded(url, tmp_path, [broken, ME], "--rate=60")
     ((said, count),) = found["errors"].items()
-    assert said.startswith(kind)
+    assert said.startswith("line 1: the answer has nothing at /nowhere")
     assert count > 5
     assert not any("/me" in each for each in desk.asked.values())
 
 
-@pytest.mark.parametrize(
-    ("options", "headers", "kept"),
-    [((), {}, True), (("--no-keepalive",), {}, False), ((), {"connection": "close"}, False)],
-)
+@pytest.mark.parametrize("kept", [True, False])
 def test_websockets_are_kept_or_opened_anew(
-    served: tuple[str, Desk],
-    options: Sequence[str],
-    headers: dict[str, str],
-    kept: bool,
-    tmp_path: Path,
+    served: tuple[str, Desk], kept: bool, tmp_path: Path
 ) -> None:
     url, desk = served
-    request = {"websocket": "/ws", "send": ["a", "b"], "receive": ["A", "B"], "headers": headers}
-    found = loaded(url, tmp_path, [request], "--rate=100", *options)
+    request = {"websocket": "/ws", "send": ["a", "b"], "receive": ["A", "B"]}
+    found = loaded(url, tmp_path, [request], "--rate=100", *["--no-keepalive"] * (not kept))
     assert found["errors"] == {}
     assert found["slip_ms"]["n"] == found["offered"]
     assert found["busy_fraction"] < 0.7
@@ -155,79 +120,18 @@ def test_each_pass_through_the_file_has_a_websocket_of_its_own(
     assert logins - 4 <= desk.opened <= logins
 
 
-class Written(asyncio.Transport):
-    """Keeps what a client writes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.data = b""
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.data += data
-
-
-class Greeted(Lane):
-    """Sends its second message as soon as the first is answered; needs no connection."""
-
-    def answered(self, error: str, *, reusable: bool, declined: bool = False) -> None:
-        if self.connection and self.message is self._messages[0]:
-            self.message = self._messages[1]
-            self.connection.send(self.message)
-
-
-def test_each_message_is_sent_once_where_a_greeting_comes_with_the_head() -> None:
-    opening = Opening("127.0.0.1:9", "/ws")
-    messages = [
-        Message(b"", None, False, opening=opening, sends=[each]) for each in (b"one", b"two")
-    ]
-    lane = Greeted(messages, lambda _: pytest.fail("it is open"), keepalive=True)
-    lane.connection = client = WebSocketConnection(lane)
-    server, written = ServerProtocol(), Written()
-    client.connection_made(written)
-    client.send(messages[0])
-    server.receive_data(written.data)
-    (asked,) = server.events_received()
-    assert isinstance(asked, Request)
-    server.send_response(server.accept(asked))
-    server.send_text(b"hello")
-    came, written.data = b"".join(server.data_to_send()), b""
-    BUFFER[: len(came)] = came
-    client.buffer_updated(len(came))
-    server.receive_data(written.data)
-    frames = [each for each in server.events_received() if isinstance(each, Frame)]
-    assert [each.data for each in frames] == [b"one", b"two"]
-
-
-@pytest.mark.parametrize(
-    ("request_", "kind", "timeout"),
-    [
-        ({"websocket": "/me", "send": ["a"]}, "line 1: no WebSocket (status 403)", 30),
-        ({"websocket": "/ws", "send": ["a"], "receive": ["b"]}, "line 1: mismatch", 30),
-        ({"websocket": "/ws", "send": ["silence"]}, "timeout", 0.3),
-        ({"websocket": "/ws", "send": ["fail"]}, "closed", 30),
-        ({"path": "/forever"}, "line 1: no end of the answer in time", 0.3),
-    ],
-)
-def test_what_goes_wrong_names_the_line(
-    served: tuple[str, Desk], request_: dict[str, Any], kind: str, timeout: float, tmp_path: Path
-) -> None:
-    options = ("--rate=20", f"--timeout={timeout}", "--seconds=1")
-    found = loaded(served[0], tmp_path, [request_], *options)
-    assert set(found["errors"]) == {kind}
+def test_what_goes_wrong_names_the_line(served: tuple[str, Desk], tmp_path: Path) -> None:
+    wrong: dict[str, dict[str, Any]] = {
+        "line 1: no WebSocket (status 403)": {"websocket": "/me", "send": ["a"]},
+        "line 2: mismatch": {"websocket": "/ws", "send": ["a"], "receive": ["b"]},
+        "timeout": {"websocket": "/ws", "send": ["silence"]},
+        "closed": {"websocket": "/ws", "send": ["fail"]},
+        "line 5: no end of the answer in time": {"path": "/forever"},
+    }
+    options = ("--rate=60", "--timeout=0.3", "--seconds=1", "--connections=16")
+    found = loaded(served[0], tmp_path, [*wrong.values()], *options)
+    assert set(found["errors"]) == set(wrong)
     assert found["completed"] == 0
-
-
-def test_a_missing_websockets_is_named(served: tuple[str, Desk], tmp_path: Path) -> None:
-    (tmp_path / "websockets.py").write_text("raise ModuleNotFoundError(name='websockets')")
-    (tmp_path / "list").write_text('{"websocket": "/ws"}')
-    paths = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
-    command = generator_command(served[0], "--rate=1", f"--requests={tmp_path / 'list'}")
-    done = captured(command, PYTHONPATH=paths)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "websockets is not installed; get it with: pip install" in done.stderr
 
 
 # --- streams -------------------------------------------------------------------------------------
@@ -278,14 +182,11 @@ def streaming(kind: bytes, *parts: tuple[float, bytes]) -> Iterator[tuple[str, C
             loop.close()
 
 
-@pytest.mark.parametrize("kind", [EVENTS, b"application/json"])
-def test_the_first_byte_is_that_of_the_body_and_the_last_ends_the_answer(
-    kind: bytes, tmp_path: Path
-) -> None:
+def test_the_first_byte_is_that_of_the_body_and_the_last_ends_the_answer(tmp_path: Path) -> None:
     """Headers come at once, the first byte after 50 ms, the last one after 200."""
     later_s = (LAST_MS - FIRST_MS) / 1e3
     parts = ((FIRST_MS / 1e3, chunk(b"data: a\n\n")), (later_s, chunk(b"data: b\n\n") + END))
-    with streaming(kind, *parts) as (url, _):
+    with streaming(EVENTS, *parts) as (url, _):
         options = ("--rate=45", "--arrivals=constant", "--seconds=1", "--connections=16")
         found = loaded(url, tmp_path, [{"path": "/"}], *options)
     first, last = found["first_byte_ms"], found["latency_ms"]
@@ -298,14 +199,13 @@ def test_the_first_byte_is_that_of_the_body_and_the_last_ends_the_answer(
     ("after", "kept"),
     [
         (((0.01, END),), True),  # as frameworks end it
-        ((), True),  # it ends with its last event
         (((0.5, chunk(b"data: more\n\n")), (0.5, END)), False),
     ],
 )
 def test_a_stream_of_events_is_answered_at_done(
     after: Sequence[tuple[float, bytes]], kept: bool, tmp_path: Path
 ) -> None:
-    done = chunk(b"data: [DO"), chunk(b"NE]\n\n") + (b"" if after else END)
+    done = chunk(b"data: [DO"), chunk(b"NE]\n\n")
     parts = ((0.01, chunk(b"data: a\n\n")), (0.01, done[0]), (0.01, done[1]), *after)
     with streaming(EVENTS, *parts) as (url, counts):
         found = loaded(url, tmp_path, [{"path": "/"}], "--rate=max")

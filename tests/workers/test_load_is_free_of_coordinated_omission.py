@@ -72,7 +72,7 @@ def until(seconds: int, rate: float) -> list[int]:
     raise AssertionError
 
 
-@pytest.mark.parametrize(("rate", "service_ms"), [(20, 35), (2_000, 0.2)])
+@pytest.mark.parametrize(("rate", "service_ms"), [(20, 35), (500, 0.8)])
 def test_a_server_stopped_for_a_second_delays_as_many_requests_as_it_must(
     rate: int, service_ms: float
 ) -> None:
@@ -308,9 +308,3 @@ def test_no_answer_at_all_is_invalid() -> None:
     assert found["invalid"] == ["no request was answered"]
     assert found["latency_ms"] == dict.fromkeys(found["latency_ms"], None) | {"n": 0}
     assert "5 failed: no answer in time" in printout(found)
-
-
-def test_the_printout_fits_a_terminal() -> None:
-    found = summed(a_report([3.6e6] * 30_000, [1e6] * 30_000, errors={"malformed": 10**6}))
-    assert found["invalid"]
-    assert max(map(len, printout(found).splitlines())) <= 80

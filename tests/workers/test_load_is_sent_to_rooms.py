@@ -200,7 +200,6 @@ def test_connections_come_from_other_addresses_once_ports_are_used_up(
             "3 processes need a room each: 64 connections in rooms of 32 are too few",
         ),
         (["--rate=5"], Request(room=32, stalled=3), "stalled=3 needs as many rooms"),
-        (["--rate=5"], Request(body="é" * 600_000), "has at most 1,048,576 bytes"),
     ],
 )
 def test_a_load_that_cannot_be_sent_to_rooms_is_refused(

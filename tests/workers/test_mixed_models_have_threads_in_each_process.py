@@ -12,7 +12,6 @@ from workers.cell import CellError, read_cell
 from workers.host.hosting import numbered
 from workers.host.models import refusal
 
-MODELS = ("mixed:2", "mixed-forked:2")
 TWO_BY_TWO = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 # Each worker writes down its process, its thread, and what the module of this process has seen.
@@ -25,16 +24,12 @@ TELLING = """
     @dataclass
     class Theirs(Workload):
         alone = None
-        fault: Literal["none", "kill", "import"] = parameter("none", "")
-
-        def load(self) -> None:
-            if self.fault == "import":
-                raise LookupError("planted")
+        kill: bool = parameter(False, "whether a process is")
 
         async def setup(self, worker: Worker) -> None:
             SEEN.append(worker.index)
             worker.figures["imported_in_main"] = float(IMPORTED)
-            if self.fault == "kill" and worker.index == 2:
+            if self.kill and worker.index == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         async def run(self, worker: Worker) -> None:
@@ -62,18 +57,16 @@ EACH = pytest.mark.parametrize(
 
 
 @pytest.mark.slow
-@EACH
-def test_a_fault_of_one_process_fails_the_run_and_is_reported_once(own: Own, model: str) -> None:
-    ending = own.driven(TELLING, model=model, workers=4, parameters={"fault": "kill"})
+@pytest.mark.one_build
+def test_a_fault_of_one_process_fails_the_run_and_is_reported_once(own: Own) -> None:
+    ending = own.driven(TELLING, model="mixed-forked:2", workers=4, parameters={"kill": True})
     said = failure_of(ending).error
     assert re.fullmatch(r"ChannelClosedError: worker [23] ended without reporting why", said)
     assert ending.exit_code == 1
-    failure = own.failure(TELLING, model=model, workers=4, parameters={"fault": "import"})
-    assert (failure.phase, failure.error) == ("import", "LookupError: planted")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS)
+@EACH
 def test_each_process_has_its_loops_in_threads_and_reads_itself_back(own: Own, model: str) -> None:
     record = record_of(own.driven(TELLING, model=model, workers=4))
     assert threads(record) == TWO_BY_TWO
@@ -94,26 +87,27 @@ def test_each_process_has_its_loops_in_threads_and_reads_itself_back(own: Own, m
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 @pytest.mark.needs("stops")
 def test_mixed_runs_take_turns_with_others() -> None:
     """Under a GIL the loops of a process block between slices, and open the next one together."""
     cell = {"workload": "echo", "workers": 4, "warmup_s": 0.05, "window_s": 0.4, "ticks": 1}
-    endings, _ = alternated([cell | {"model": each} for each in (*MODELS, "threads")])
+    endings, _ = alternated([cell | {"model": each} for each in ("mixed-forked:2", "threads")])
     records = [record_of(each) for each in endings]
     assert are_apart(records)
-    assert [threads(each) for each in records[:2]] == [TWO_BY_TWO] * 2
+    assert threads(records[0]) == TWO_BY_TWO
     for record in records:
         assert len(spans(record)) >= 4
         assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
 
 
 @pytest.mark.slow
-@EACH
-def test_connections_are_dealt_evenly_over_all_loops(model: str) -> None:
+@pytest.mark.one_build
+def test_connections_are_dealt_evenly_over_all_loops() -> None:
     """The ledger: each loop has as many, and clients saw answers that the loops counted."""
-    asked = {"server": "aiohttp", "accept": "acceptor" if "forked" in model else "port"}
+    asked = {"server": "aiohttp", "accept": "acceptor"}
     ending = served(
-        "serve", connections=8, rate_per_s=None, parameters=asked, workers=4, model=model
+        "serve", connections=8, rate_per_s=None, parameters=asked, workers=4, model="mixed-forked:2"
     )
     record = record_of(ending)
     assert threads(record) == TWO_BY_TWO
@@ -124,6 +118,7 @@ def test_connections_are_dealt_evenly_over_all_loops(model: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_build
 def test_memory_of_the_tree_has_a_copy_of_the_state_for_each_process() -> None:
     state = {"workload": "state", "warmup_s": 0.1, "workers": 4}
@@ -161,6 +156,7 @@ def test_systems_have_what_their_processes_can(
     monkeypatch: pytest.MonkeyPatch, system: str, known: str | None
 ) -> None:
     monkeypatch.setattr(sys, "platform", system)
+    assert "forked workers need Linux" in (refusal("forked") or "")
     assert refusal("mixed-forked")
     assert (refusal("mixed") is None) == (known == "mixed")
 

@@ -11,14 +11,14 @@ import pytest
 
 from scaling.journal.record import decode_record
 from scaling.run.redaction import without_paths
-from tests.support.children import ROOT, Own, each_model, failure_of, finish, unknown_keys
+from tests.support.children import ROOT, Own, failure_of, finish, unknown_keys
+
+pytestmark = pytest.mark.one_build
 
 
 @pytest.mark.slow
-@each_model("threads", "processes")
-def test_every_field_that_a_child_prints_is_known(model: str) -> None:
-    cell = {"workload": "compute", "model": model, "workers": 2}
-    printed = finish(cell).stdout
+def test_every_field_that_a_child_prints_is_known() -> None:
+    printed = finish({"workload": "compute", "model": "processes", "workers": 2}).stdout
     record = decode_record(printed)
     assert record.outcome == "measured"
     assert unknown_keys(json.loads(printed), msgspec.to_builtins(record)) == []
@@ -84,7 +84,6 @@ REPORTS = """
 
 
 @pytest.mark.slow
-@pytest.mark.one_build
 def test_nothing_that_a_child_is_made_of_is_named(
     own: Own, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,7 +33,6 @@ pytestmark = [
 
 MS = 1_000_000
 WINDOW_S = 0.4
-CONNECTIONS = 8
 MODELS = ("threads", "processes", "forked", "interpreters")
 CELL = {"workload": "echo", "workers": 2, "warmup_s": 0.05, "window_s": WINDOW_S, "ticks": 1}
 
@@ -123,11 +122,9 @@ def test_ticks_have_the_slices_alone(measured: list[Record]) -> None:
 
 @pytest.mark.one_build
 @pytest.mark.measures
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_threads_that_share_the_gil_have_their_slices_in_common(loop: str) -> None:
+def test_threads_that_share_the_gil_have_their_slices_in_common() -> None:
     """One may wait for the GIL for longer than a slice, and does nothing meanwhile."""
-    cell = {"workload": "compute", "loop": loop}
-    endings, _ = together({**cell, "workers": workers} for workers in (1, 2))
+    endings, _ = together({"workload": "compute", "workers": workers} for workers in (1, 2))
     one, two = map(record_of, endings)
     opened_ns = [[opened for opened, _ in true_slices(worker)] for worker in two.workers]
     assert all(abs(first - second) <= 2 * MS for first, second in zip(*opened_ns, strict=True))
@@ -298,29 +295,6 @@ def test_a_grandchild_that_ignores_signals_in_a_session_of_its_own_is_stopped_to
     assert all(inside[: len(theirs_) - 1])
     assert not any(inside[len(theirs_) - 1 :])
     assert is_gone(int(lines[-1][1]))
-
-
-@pytest.mark.one_build
-def test_servers_are_loaded_in_turn() -> None:
-    """`test_commands_take_turns.py` loads loops in threads in turn on 3.14t."""
-    asked = (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
-    cells = [
-        {**CELL, "workload": "serve", "parameters": {"server": server}, "model": model}
-        for server, model in asked
-    ]
-    endings, _ = alternated(cells, connections=CONNECTIONS)
-    records = [record_of(each) for each in endings]
-    assert are_apart(records)
-    for ending, record in zip(endings, records, strict=True):
-        load = ending.load
-        assert load is not None
-        assert load.errors == {}
-        assert load.achieved_per_s == pytest.approx(throughputs([record])[0], rel=0.2)
-        assert len(load.windows) == len(record.workers[0].ticks.time_ns) - 1
-        assert load.unfinished.count == []  # what was in flight at the end of a slice is answered
-        for worker in record.workers:  # between its slices a worker answers nothing
-            counted = worker.ticks.operations[-1] - worker.ticks.operations[0]
-            assert 0 < counted <= load.completed
 
 
 def test_any_run_of_a_group_may_be_first() -> None:

@@ -117,7 +117,7 @@ def serves(task: asyncio.Task[object]) -> bool:
     return getattr(task.get_coro(), "cr_code", None) is web.RequestHandler.start.__code__
 
 
-def scrape(shelf: Shelf, enough: int = 40, loop: str = "asyncio", **asked: Any) -> Worker:
+def scrape(shelf: Shelf, enough: int = 10, loop: str = "asyncio", **asked: Any) -> Worker:
     async def both() -> Worker:
         async with serving(shelf, listen("127.0.0.1", 0), 0.0) as url:
             return await scraped(url, enough, **asked)
@@ -142,8 +142,6 @@ def test_every_story_of_a_faultless_site_counts(loop: str, is_cancelled: bool) -
     [
         ("/item", b'class="athing comtr"', b'class="athing"', "comments instead of"),
         ("/item", b'class="commtext c00">', b'class="commtext c00">!', "the first comment is"),
-        ("/item", b'comhead"><a href="us', b'comhead"><a class="" href="us', "the first comment"),
-        ("/item", b'indent="0"', b'indent="1"', "the first comment is"),
         ("/item", b'indent="0"', b'indent="no"', "ValueError"),
         ("/news", b'submission" id="4', b'submission" id="5', "WrongPageError: lists 30 stories"),
         ("/news", b"submission", b"job", "list page 1: ValueError"),
@@ -152,7 +150,7 @@ def test_every_story_of_a_faultless_site_counts(loop: str, is_cancelled: bool) -
 def test_a_page_that_was_tampered_with_is_an_error(
     where: str, old: bytes, new: bytes, message: str
 ) -> None:
-    enough = 40 if where == "/item" else 2
+    enough = 10 if where == "/item" else 2
     worker = scrape(Tampering(News(1, 2), replaced(where, old, new)), enough)
     assert worker.operations == 0
     assert message in worker.error_samples[0]
@@ -163,8 +161,6 @@ def test_a_page_that_was_tampered_with_is_an_error(
     ("old", "new"),
     [
         (b" points</span>", b"0 points</span>"),
-        (b"&nbsp;comments", b"0&nbsp;comments"),
-        (b'class="hnuser">', b'class="hnuser">x'),
         (b".html", b".htm"),
     ],
 )
@@ -191,7 +187,7 @@ def test_a_page_that_is_refused_and_a_site_that_is_gone_or_not_there_are_errors(
     assert worker.operations == 0
     assert "ClientConnectorError" in worker.error_samples[0]
     worker = scrape(Shelf(News(2, 2)))  # another seed is another site
-    assert (worker.operations, worker.errors >= 40) == (0, True)
+    assert (worker.operations, worker.errors >= 10) == (0, True)
     workload = Scrape()
     workload.load()
     assert workload.facts()["http_client"].startswith("aiohttp 3.")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.report.view.deploy import write_program
 from tests.support.children import FREE_THREADED, PATIENCE_S
 from tests.support.waiting import wait_until
 from workers.system import free_port
@@ -86,6 +85,8 @@ class Running:
     """The program in a process of its own, which listens on a free port."""
 
     def __init__(self, folder: Path, interface: str, workers: int) -> None:
+        from scaling.report.view.deploy import write_program  # with pandas: most do without
+
         (folder / "main.py").write_text(MODULES[interface])
         (folder / "deploy").mkdir()  # the program may be in any folder
         write_program(folder / "deploy" / "serve.py", interface, "main:make", factory=True)
@@ -141,6 +142,7 @@ def running(folder: Path, interface: str, workers: int = 2) -> Iterator[Running]
         made.process.communicate()
 
 
+@pytest.mark.free_threaded
 @of_each
 def test_connections_are_dealt_to_all_loops_evenly(tmp_path: Path, interface: str) -> None:
     with running(tmp_path, interface, workers=3) as server:

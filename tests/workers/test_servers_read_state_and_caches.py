@@ -7,7 +7,7 @@ import pytest
 from scaling.journal.record import ParameterValue, Record
 from scaling.run.services import Services
 from scaling.study.services import WORKERS, beside
-from tests.support.children import FREE_THREADED, each_case, each_model
+from tests.support.children import FREE_THREADED, each_case
 from tests.support.deployed import measured
 from tests.support.serving import served
 from tests.workers.test_caches_hit_as_often_as_theory_says import POINTS, expected_hits
@@ -40,9 +40,9 @@ def test_parameters_are_those_of_the_loops_and_of_servers(ours: Any, theirs: Any
 
 
 @pytest.mark.slow
-@each_model("threads", "forked")
-def test_requests_read_the_state(model: str) -> None:
-    record = run("serve-state", model, {"objects": 1_000, "read_percent": 10.0})
+@pytest.mark.one_build
+def test_requests_read_the_state() -> None:
+    record = run("serve-state", "forked", {"objects": 1_000, "read_percent": 10.0})
     for worker in record.workers:
         assert worker.ticks.operations[-1] > 0
     assert record.facts["kind"] == "dicts"

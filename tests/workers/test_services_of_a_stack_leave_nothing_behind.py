@@ -24,9 +24,7 @@ from tests.support.children import PATIENCE_S, environment
 from tests.support.refusing import failing
 from workers.services.native import (
     Folder,
-    NativeError,
     Program,
-    done,
     own_folder,
     remove_abandoned,
     serving,
@@ -302,13 +300,3 @@ def test_a_table_is_there_with_its_index_or_not_at_all() -> None:
     with pytest.raises(ConnectionResetError):
         asyncio.run(fill(connection, ROWS, lambda _: None))
     assert connection.kept == []
-
-
-def test_root_without_a_user_namespace_reads_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.unshare", failing(errno.EPERM))
-    says = pytest.raises(NativeError, match="run as another user")
-    with own_folder(str(tmp_path)) as folder, says:
-        asyncio.run(done(["true"], folder))

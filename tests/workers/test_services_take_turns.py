@@ -77,22 +77,18 @@ def is_right(done: Done) -> None:
 
 @pytest.mark.needs("servers", "nginx", "pgbouncer")
 def test_stacks_are_loaded_in_turn(services: Services) -> None:
-    """Once with a connection for each request."""
-    rows = {"workload": "workers.workloads.web:Web", "in_flight": CONNECTIONS}
-    asked = {"rows": 1_000, "db_connections": 4, "keep_alive": True}
+    """One with a connection for each request."""
+    rows = {"workload": "workers.workloads.web:Web", "in_flight": CONNECTIONS, "model": "threads"}
+    asked = {"rows": 1_000, "db_connections": 4}
     around = {**asked, "stack": "starlette/loops", "proxy": "nginx", "pooler": "pgbouncer"}
-    cells = [
-        {**rows, "model": "threads", "parameters": around},
-        {**rows, "model": "processes", "parameters": {**around, "keep_alive": False}},
-        {**rows, "model": "threads", "parameters": {**asked, "stack": "flask/gunicorn-gthread"}},
-    ]
-    done = together(services, cells, Web.services)
+    flask = {**asked, "stack": "flask/gunicorn-gthread", "keep_alive": False}
+    parameters = ({**around, "keep_alive": True}, flask)
+    done = together(services, [{**rows, "parameters": each} for each in parameters], Web.services)
     for each in done:
         is_right(each)
-    whole = {"postgres", "nginx", "pgbouncer"}
-    assert [{*used} for _, used in done] == [whole, whole, {"postgres"}]
-    assert [load_of(ending).keep_alive for ending, _ in done] == [True, False, True]
-    assert record_of(done[2][0]).facts["driver"].startswith("psycopg ")
+    assert [{*used} for _, used in done] == [{"postgres", "nginx", "pgbouncer"}, {"postgres"}]
+    assert [load_of(ending).keep_alive for ending, _ in done] == [True, False]
+    assert record_of(done[1][0]).facts["driver"].startswith("psycopg ")
     for _, used in done:  # nobody else's
         connections = used["postgres"].connections
         assert connections is not None

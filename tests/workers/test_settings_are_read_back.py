@@ -75,20 +75,19 @@ SETS_CONTEXT = """
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize(("model", "items"), [("threads", [1]), ("processes", [0, 1, 1])])
-def test_the_ambient_context_has_what_imports_leave_in_it(
-    own: Own, model: str, items: list[int]
-) -> None:
+def test_the_ambient_context_has_what_imports_leave_in_it(own: Own) -> None:
     """In every process that imports the workload, which a host of processes does not."""
-    record = own.measured(SETS_CONTEXT, model=model, workers=2)
-    assert [each.context_items for each in processes(record, model)] == items
+    record = own.measured(SETS_CONTEXT, model="processes", workers=2)
+    assert [each.context_items for each in processes(record, "processes")] == [0, 1, 1]
 
 
 SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
 VARIABLE = "PYTHONASYNCIOUSEIOURING"
 
 
-@EVERY_MODEL
+@pytest.mark.parametrize(
+    "model", ["interpreters", pytest.param("processes", marks=pytest.mark.one_build)]
+)
 def test_every_setting_arrives(model: str) -> None:
     """All in one run: each reaches a process in a way of its own, whatever the others are."""
     settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
@@ -96,7 +95,7 @@ def test_every_setting_arrives(model: str) -> None:
     asked = cell(model, gc=False, gc_threshold=50_000, switches=switches)
     record = measured(asked, **settings, **{VARIABLE: "1", "PYTHONHASHSEED": "4711"})
     inside = [*processes(record, model)]
-    assert len(inside) == (1 if model == "threads" else 3)
+    assert len(inside) == 3
     for process in inside:
         assert process.allocator == "mimalloc"
         assert process.gil.seen == (True,) * 4
@@ -161,8 +160,8 @@ def test_a_description_of_the_interpreter_says_the_same(
 
 @pytest.mark.one_build
 def test_os_threads_are_counted_and_none_is_hidden() -> None:
-    found = [measured(cell("threads", workers=n)).process.os_threads for n in (1, 4)]
-    assert found == [2, 5]  # the workers', and the host's own
+    threads = measured(cell("threads", workers=4)).process.os_threads
+    assert threads == 5  # the workers', and the host's own
 
 
 @pytest.mark.one_build
@@ -190,7 +189,7 @@ FLIPPING = "import flips\nfrom workers.workloads.compute import Compute as Their
 
 @pytest.mark.free_threaded
 @pytest.mark.needs("cc")
-@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
+@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_extension_that_turns_it_on_is_named_in_every_process(
     flips: Path, own: Own, model: str
 ) -> None:
@@ -216,15 +215,6 @@ def test_extension_loaded_late_is_seen(flips: Path, own: Own, method: str) -> No
         """)
     gil = measured({"workload": late}, own.folder, flips).process.gil
     assert gil == msgspec.structs.replace(FLIPPED, imported=False, opened=method == "setup")
-
-
-@pytest.mark.one_build
-@pytest.mark.needs("cc")
-def test_sub_interpreter_that_refuses_it_says_so(flips: Path, own: Own) -> None:
-    cell = {"workload": own.write(FLIPPING), "model": "interpreters"}
-    failure = finish(cell, own.folder, flips).failure
-    assert (failure.phase, failure.worker) == ("import", 0)
-    assert "flips does not support loading in subinterpreters" in failure.error
 
 
 def test_a_gil_is_on_if_it_stays_on_and_because_of_the_outermost_import(

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import hashlib
 import http.client
 import json
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
 from urllib.parse import urlsplit
 
@@ -15,7 +16,6 @@ import pytest
 
 from tests.support.children import PATIENCE_S, captured
 from tests.support.servers import (
-    STRICT,
     family,
     fetch,
     gone,
@@ -32,7 +32,7 @@ from workers.services.site.stories import FIRST_ID, News
 
 pytestmark = pytest.mark.one_build
 
-NEWS = News(seed=1, pages=2)
+NEWS, MANY = News(seed=1, pages=2), News(seed=1, pages=100)
 HTML = "text/html; charset=utf-8"
 
 
@@ -89,6 +89,24 @@ def test_pages_are_found_however_they_are_asked_for(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("news", "page", "story", "expected"),
+    [
+        (MANY, 1, None, "5ab0246d4ddc7b7d"),
+        (MANY, 100, None, "99091e82ddc2111b"),
+        (MANY, None, 0, "dd7ba18473842d1f"),
+        (MANY, None, 2_999, "fe3eaa18c13ca4f9"),
+        (News(seed=2), 1, None, "a7bcd8af93654b9f"),
+    ],
+)
+def test_a_page_is_the_same_everywhere(
+    news: News, page: int | None, story: int | None, expected: str
+) -> None:
+    """It depends on the seed alone, however many there are."""
+    found = list_page(news, page) if page else item_page(news, news.story(story or 0))
+    assert hashlib.sha256(found).hexdigest()[:16] == expected
+
+
+@pytest.mark.parametrize(
     "address",
     [
         *("/news?p=0", "/news?p=3", "/news?p=-1", "/news?p=x", "/news?p=1.0", "/news?p=²"),
@@ -100,25 +118,8 @@ def test_nothing_else_is_found(address: str) -> None:
     assert Shelf(NEWS).find(address) is None
 
 
-@pytest.mark.slow
-def test_the_earlier_name_of_the_site_still_serves_it_and_the_summary_says_where() -> None:
-    def earlier(*options: str) -> list[str]:
-        return [sys.executable, *STRICT, "-m", "workers.services.site", "--pages=1", *options]
-
-    with start(command=earlier) as site:
-        url = ready(site)["urls"][0]
-        assert b"Scaling News" in fetch(f"{url}/news")[2]
-        assert site.stderr
-        lines = (line for line in site.stderr if " took " not in line)  # a busy machine
-        assert f"{url}/news" in next(lines)
-        site.terminate()
-        assert last_words(site) == ""
-    assert site.returncode == 0
-
-
 ASK = b"GET /?id=%d HTTP/1.1\r\nHost: here\r\n\r\n"
 ANSWER = answer_with(bytes(100))
-LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 
 type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -162,10 +163,7 @@ def test_a_ceiling_is_what_a_client_gets_that_only_counts(url: str) -> None:
 
 
 @pytest.mark.slow
-@LOOPS
-def test_no_answer_comes_early_and_none_waits_for_another(
-    factory: Callable[[], asyncio.AbstractEventLoop],
-) -> None:
+def test_no_answer_comes_early_and_none_waits_for_another() -> None:
     delay_s, connections = 0.05, 200
 
     async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> float:
@@ -183,13 +181,10 @@ def test_no_answer_comes_early_and_none_waits_for_another(
             apart_s = [late - early for early, late in pairwise(answered)]
             assert sum(each >= delay_s for each in apart_s) < connections / 4
 
-    asyncio.run(all_at_once(), loop_factory=factory)
+    asyncio.run(all_at_once(), loop_factory=new_event_loop)
 
 
-@LOOPS
-def test_requests_in_pieces_and_several_in_one(
-    factory: Callable[[], asyncio.AbstractEventLoop],
-) -> None:
+def test_requests_in_pieces_and_several_in_one() -> None:
     """A head without an end is not collected for ever."""
 
     async def in_pieces() -> None:
@@ -205,4 +200,4 @@ def test_requests_in_pieces_and_several_in_one(
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
 
-    asyncio.run(in_pieces(), loop_factory=factory)
+    asyncio.run(in_pieces(), loop_factory=new_event_loop)

@@ -6,7 +6,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from tests.support.children import FREE_THREADED, Own, driven, each_case, finish, measured, pss_mib
+from tests.support.children import FREE_THREADED, Own, driven, finish, pss_mib
 from workers.describe import load_choices
 from workers.worker.workload import build, parameters_of
 from workers.workloads.parts.lookups import DRAWN, drawn, part_of
@@ -48,7 +48,7 @@ def test_every_kind_is_declared_once_and_described_without_its_objects(
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("percent", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("percent", [0.0, 1.0])
 def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> None:
     objects = 100_000
     part = part_of(objects, percent)
@@ -73,32 +73,6 @@ def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
 
 
 # ------------------------------------------------------------------------------ who shares what
-
-
-@pytest.mark.slow
-@each_case(
-    ("workload", "model", "asked"),
-    [
-        ("state", "threads", {"kind": "dicts", "reads": DRAWN + 1}),
-        ("state-pass", "threads", {"kind": "array"}),
-        ("state", "processes", {"kind": "array", "read_percent": 0.0}),
-        ("state-pass", "forked", {"kind": "dicts"}),
-        ("state", "interpreters", {"kind": "array", "objects": 3, "reads": 50}),
-    ],
-)
-def test_every_model_reads_all_of_it_without_an_error(
-    workload: str, model: str, asked: dict[str, Any]
-) -> None:
-    """However many there are, and if nothing is read."""
-    parameters = {"objects": OBJECTS, **asked}
-    record = measured(
-        {"workload": workload, "workers": 2, "model": model, "parameters": parameters}
-    )
-    for worker in record.workers:
-        assert worker.ticks.operations[-1] > 0
-        assert worker.errors == 0
-    if workload == "state-pass":
-        assert [worker.ticks.operations[-1] for worker in record.workers] == [OBJECTS, OBJECTS]
 
 
 @pytest.mark.slow

@@ -1,15 +1,14 @@
 """Each section of the page on N loops quotes an application and what the check prints about it."""
 
-import importlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scaling.base.models import PROCESSES
 from scaling.journal.check_file import AppCheck
-from scaling.report.check import finding_lines
 from scaling.run.check import state
 from tests.support.app_checks import APPLICATIONS, check
 from tests.support.children import FREE_THREADED, ROOT
@@ -50,6 +49,8 @@ def test_ten_sections_quote_their_applications() -> None:
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda each: excerpts(each)[0][0])
 def test_the_finding_is_printed_by_the_check(section: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scaling.report.check import finding_lines  # with pandas: all other tests here do without
+
     monkeypatch.setattr(state, "ROUNDS", 1)  # nothing here differs by chance
     (quoted,) = re.findall(r"```text\n(.*?)```", section, re.DOTALL)
     kind = quoted.partition(" ")[0].rstrip(":")
@@ -63,17 +64,42 @@ def test_the_finding_is_printed_by_the_check(section: str, monkeypatch: pytest.M
         assert left, f"the page has\n{quoted}and the check prints\n{printed}"
 
 
-MENDED = [
-    (section, name)
-    for section in SECTIONS
-    for name in ("mended", "create_app")
-    if hasattr(importlib.import_module(f"tests.applications.loops.{excerpts(section)[0][0]}"), name)
-]
+MODULES = {excerpts(each)[0][0]: each for each in SECTIONS}
+OF_FASTAPI = ("lock", "orm", "pool", "printers", "settings")
 
 
 @pytest.mark.parametrize(
-    ("section", "name"), MENDED, ids=[excerpts(section)[0][0] for section, _ in MENDED]
+    ("module", "name"), [("greeting", "mended"), ("limit", "create_app"), ("orders", "create_app")]
 )
-def test_the_mended_application_passes(section: str, name: str) -> None:
-    found = checked(section, name, factory=name == "create_app")
+def test_the_mended_application_passes(module: str, name: str) -> None:
+    found = checked(MODULES[module], name, factory=name == "create_app")
+    assert (found.ok, found.findings) == (True, [])
+
+
+MOUNTED = """
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+MENDED = {name: import_module(f"loops.{name}").mended for name in NAMES}
+
+@asynccontextmanager
+async def lifespan(app):
+    state = {}
+    async with AsyncExitStack() as stack:
+        for each in MENDED.values():
+            state |= await stack.enter_async_context(each.router.lifespan_context(each)) or {}
+        yield state
+
+app = Starlette(routes=[Mount(f"/{name}", MENDED[name]) for name in NAMES], lifespan=lifespan)
+"""
+
+
+def test_mended_applications_of_fastapi_pass_together(tmp_path: Path) -> None:
+    assert {*OF_FASTAPI} < MODULES.keys()
+    (tmp_path / "mounted.py").write_text(f"NAMES = {OF_FASTAPI}\n{MOUNTED}")
+    requests = [{"path": f"/{name}/"} for name in OF_FASTAPI]
+    found = check("mounted:app", requests, tmp_path, alone=1, firsts=0, together_s=MOMENT_S)
     assert (found.ok, found.findings) == (True, [])

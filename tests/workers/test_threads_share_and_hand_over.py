@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from scaling.journal.record import Record
-from tests.support.children import finish, measured
+from tests.support.children import measured
 from workers import Worker
 from workers.describe import load_choices, refusals
 from workers.worker.shared import Meeting
@@ -65,6 +65,7 @@ def test_in_a_ring_each_sends_to_the_next(workers: int, own_code: bool) -> None:
     assert has_timers(record) == [True] * workers
 
 
+@pytest.mark.one_build
 def test_other_models_are_refused() -> None:
     why = {"handoff": "only inside one interpreter", "shared": "only threads do"}
     for workload, says in why.items():
@@ -94,6 +95,7 @@ async def heard() -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.one_build
 def test_callbacks_count_when_they_are_known_to_have_run_and_all_have_at_the_end() -> None:
     """No more than that are on the way."""
 
@@ -136,6 +138,7 @@ def test_callbacks_count_when_they_are_known_to_have_run_and_all_have_at_the_end
     asyncio.run(look())
 
 
+@pytest.mark.one_build
 def test_loops_find_each_other_and_leave_together() -> None:
     meeting = Meeting(3)
     found: dict[int, list[asyncio.AbstractEventLoop]] = {}
@@ -196,6 +199,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("late_s", "mean_s", "max_s"),
     [
@@ -224,6 +228,7 @@ def test_lateness_counts_from_when_a_timer_was_due(
     assert kept.stop()["timer_late_max_s"] == pytest.approx(0.5)  # it had no turn, and counts
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("sharing", RUNGS)
 def test_rung_does_something_for_every_turn(sharing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     touched: list[str] = []
@@ -275,5 +280,3 @@ def test_what_is_of_one_loop_is_refused_in_the_plan_with_the_reason() -> None:
         assert reasons[sharing].endswith(f"Use {instead}")
     assert set(RUNGS) == set(get_args(Rung))
     assert set(OF_ONE_LOOP) == set(get_args(OfOneLoop))
-    asked = {"workload": "shared", "workers": 2, "parameters": {"sharing": "asyncio-lock"}}
-    assert finish(asked).failure.error == f"RefusedError: {reasons['asyncio-lock']}"

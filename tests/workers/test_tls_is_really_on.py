@@ -1,4 +1,7 @@
-"""`echo` with `tls` uses TLS 1.3 with a verified certificate on every API, loop and model."""
+"""`echo` with `tls` uses TLS 1.3 with a verified certificate, on every API.
+
+`test_child_shuts_down_cleanly.py` runs it in threads, processes and sub-interpreters.
+"""
 
 import asyncio
 import contextlib
@@ -11,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, Own, each_case, finish
+from tests.support.children import PATIENCE_S, ROOT, Own
 from workers import Worker
 from workers.cell import SHARING
 from workers.describe import Isolation, load_choices, refusals
@@ -19,7 +22,7 @@ from workers.host.models import MODELS
 from workers.workloads.echo import Echo, Ends
 from workers.workloads.parts import tls
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 
 @contextlib.asynccontextmanager
@@ -44,7 +47,6 @@ def ends_of(echo: Echo) -> Ends:
 PAYLOAD = (bytes(range(256)) * 4)[:1024]
 
 
-@pytest.mark.one_build
 @pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
 @pytest.mark.parametrize("way", ["off", "per-worker"])
 def test_who_does_not_speak_tls_gets_an_echo_only_where_it_is_off(api: str, way: str) -> None:
@@ -65,7 +67,6 @@ def test_who_does_not_speak_tls_gets_an_echo_only_where_it_is_off(api: str, way:
     assert (answer == PAYLOAD) == (PAYLOAD[:16] in answer) == (way == "off")
 
 
-@pytest.mark.one_build
 def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     contexts, others = tls.new_contexts(), ssl.create_default_context()
     old, trusting = (ssl.create_default_context(cadata=tls.certificate()[0]) for _ in range(2))
@@ -86,7 +87,6 @@ def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
     assert "IP address mismatch" in asyncio.run(refused(trusting, "127.0.0.2"))
 
 
-@pytest.mark.one_build
 def test_contexts_are_each_workers_own_or_one_for_all() -> None:
     async def contexts(way: str, index: int) -> tls.Contexts:
         async with at_work(index, tls=way) as (echo, _):
@@ -101,35 +101,6 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
     assert one.server not in {each.server for each in own}
 
 
-@each_case(
-    ("way", "api", "loop", "model"),
-    [
-        ("shared", "protocol", "asyncio", "threads"),
-        ("per-worker", "buffered", "uvloop", "threads"),
-        ("per-worker", "streams", "uvloop", "threads"),
-        ("per-worker", "streams", "asyncio", "interpreters"),
-        ("per-worker", "protocol", "uvloop", "processes"),
-    ],
-)
-def test_it_runs_everywhere_and_leaves_nothing_behind(
-    way: str, api: str, loop: str, model: str
-) -> None:
-    """Payloads of many records come back whole."""
-    parameters = {"tls": way, "api": api, "connections": 2, "payload_bytes": 300_001}
-    # Ticks that are late are taken one a turn of the loop: in so many, there is something to count.
-    cell = {"loop": loop, "model": model, "workers": 2, "ticks": 100, "parameters": parameters}
-    done = finish({"workload": "echo", **cell}, PYTHONWARNINGS="error")
-    assert (done.code, done.stderr) == (0, "")
-    record = done.record
-    assert record.facts["tls"].startswith("TLSv1.3 TLS_")
-    for worker in record.workers:
-        assert worker.ticks.operations[-1] > worker.ticks.operations[0]
-        assert (worker.errors, worker.pending_tasks) == (0, 0)
-        process = worker.process or record.process
-        assert process.gil.seen == (not FREE_THREADED,) * 4
-
-
-@pytest.mark.one_build
 def test_without_tls_nothing_of_it_is_imported_and_what_makes_a_certificate_never_is(
     own: Own,
 ) -> None:
@@ -147,7 +118,6 @@ def test_without_tls_nothing_of_it_is_imported_and_what_makes_a_certificate_neve
     assert not {"trustme", "cryptography"} & set(brought.split())
 
 
-@pytest.mark.one_build
 def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

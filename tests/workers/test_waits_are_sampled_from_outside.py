@@ -79,6 +79,7 @@ async def sampling(
     sampler.at(Phase(ENDED))
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("source", ["syscall", "wchan"])
 def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wait_sampler, "_sources", lambda: [source])
@@ -108,6 +109,7 @@ def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) ->
     os.close(writing)
 
 
+@pytest.mark.one_build
 def test_a_sample_outside_the_window_of_its_worker_or_between_its_slices_does_not_count() -> None:
     over = threading.Event()
     with threads(over.wait, over.wait) as ids:
@@ -123,6 +125,7 @@ def test_a_sample_outside_the_window_of_its_worker_or_between_its_slices_does_no
     assert thread.counts(counted) == {"first": 1, "last": 1}
 
 
+@pytest.mark.one_build
 def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
     """Each round looks at a few, and in the end all have been looked at."""
     over = threading.Event()
@@ -132,6 +135,7 @@ def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
     assert max(counts) - min(counts) <= 1
 
 
+@pytest.mark.one_build
 def test_what_is_not_permitted_or_not_there_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     sampler = WaitSampler()
     asyncio.run(sampling(sampler, [[os.getpid(), 2**22 + 1]], lambda: True))
@@ -151,6 +155,7 @@ def test_what_is_not_permitted_or_not_there_is_not_sampled(monkeypatch: pytest.M
     assert sampler.waits(record(ALWAYS)) is None
 
 
+@pytest.mark.one_build
 def test_a_thread_outside_a_call_is_in_none_and_one_without_a_name_has_its_number() -> None:
     words = {"running": "running", "-1": "page fault", "999": "call 999"}
     assert {word: wait_sampler._name_of_call(word) for word in words} == words
@@ -221,7 +226,7 @@ LOSES = """
 
 @pytest.mark.slow
 @pytest.mark.measures  # on a busy machine a sampler sees a thread a few times in half a second
-@each_model("threads", "processes", "forked", "interpreters")
+@each_model("threads", "processes", "interpreters")
 def test_every_model_reports_where_its_time_went(model: str, own: Own) -> None:
     ending = own.driven(LOSES, model=model, workers=2, window_s=0.5, ticks=4)
     record_of(ending)

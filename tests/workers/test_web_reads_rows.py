@@ -33,6 +33,8 @@ from workers.workloads.parts.stack import APPLICATIONS, NOT_HERE
 from workers.workloads.parts.stack.rows import AsyncRows, Database
 from workers.workloads.web import Web
 
+pytestmark = pytest.mark.one_build
+
 STACKS = get_args(get_type_hints(Web)["stack"])
 ROWS = 1_000
 DATABASE = "postgresql://scaling@127.0.0.1:5432/scaling"

@@ -1,4 +1,4 @@
-"""The sound twin of `inherited` and `inherited_by_pool`: each request sets what it reads."""
+"""The sound twin of `inherited`: each request sets what it reads."""
 
 import asyncio
 from contextvars import ContextVar

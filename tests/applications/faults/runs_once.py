@@ -19,11 +19,6 @@ class Manager:
 manager = Manager()
 
 
-def create_app() -> Application:
-    """The remedy: all of it is made here."""
-    return with_manager(Manager())
-
-
 def create_around() -> Application:
     """Only the application is made here, around what the module has made."""
     return with_manager(manager)

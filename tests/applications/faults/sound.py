@@ -1,7 +1,7 @@
 """Nothing is wrong, although all loops share it: each loop has its own pool, and the count a lock.
 
 Time, count and thread differ at each request, and are no fault. In `app.state` loops put what is
-equal and cannot change, and requests what is theirs.
+equal and cannot change, and requests what is theirs. Twins of faults are mounted.
 """
 
 import asyncio
@@ -17,7 +17,9 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+
+from . import built_once, own_context
 
 COUNTING = threading.Lock()
 count = 0
@@ -55,7 +57,11 @@ async def item(request: Request) -> JSONResponse:
 
 
 application = Starlette(
-    routes=[Route("/items/{name}", item)],
+    routes=[
+        Route("/items/{name}", item),
+        Mount("/context", own_context.application),
+        Mount("/once", built_once.application),
+    ],
     middleware=[Middleware(GZipMiddleware)],
     lifespan=lifespan,
 )
