@@ -211,7 +211,7 @@ ENTRY_POINTS = {
 WITH_COMPUTE = """
 import sys
 from workers.__main__ import main
-from workers.readback import describe
+from workers import describe
 every = describe.built_in()
 describe.built_in = lambda: {"compute": every["compute"]}
 sys.exit(main(sys.argv[1:]))
