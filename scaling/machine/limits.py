@@ -1,4 +1,4 @@
-"""What limits connections: open files of a process, and local ports."""
+"""Limits on connections: open files of a process, and local ports."""
 
 from pathlib import Path
 

@@ -61,7 +61,7 @@ class Topology:
 
     @property
     def usable_cpus(self) -> int:
-        """The same in whole CPUs, at least one."""
+        """Usable logical CPUs in whole ones, at least one."""
         return max(1, int(self.usable_logical))
 
     @property

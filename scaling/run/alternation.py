@@ -113,12 +113,12 @@ class Member[T]:
 
     @property
     def request_s(self) -> float:
-        """How long a request takes; 0 if that is not known, or there is none."""
+        """The duration of a request; 0 if it is not known, or there is none."""
         return statistics.median_low(self.requests_s) if self.requests_s else 0.0
 
     @property
     def processes(self) -> list[psutil.Process]:
-        """Those that were there when it was last stopped, and still are."""
+        """The processes that were there when it was last stopped, and still are."""
         found = []
         for pid in self._tree.pids if self._tree and not self.ended else ():
             with contextlib.suppress(psutil.Error):
@@ -248,7 +248,7 @@ async def _do_rounds[T](order: list[Member[T]]) -> None:
 
 
 def _long_enough_s[T](members: Sequence[Member[T]], window_s: float) -> float:
-    """How long the next slice should be: for loops that are late, and for long requests."""
+    """The least length of the next slice: for loops that are late, and for long requests."""
     lag_s = max((statistics.median(each.late_s) for each in members if each.late_s), default=0.0)
     request_s = max(each.request_s for each in members)
     return max(min(lag_s / MOST_LAG, SLOW_S, window_s / FEWEST), REQUESTS * request_s)

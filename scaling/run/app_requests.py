@@ -83,7 +83,7 @@ def _objects_in(file: Path) -> Iterator[dict[str, Any]]:
 def sendable(
     documents: Sequence[Mapping[str, Any]], notes: Iterable[str], say: Callable[[str], None]
 ) -> tuple[list[dict[str, Any]], Sent]:
-    """Those of these requests that the generator can send; `say` gets `notes`, and the others.
+    """The requests that the generator can send; `say` gets `notes`, and those that it cannot.
 
     Raises:
         UsageError: it can send none of them.
@@ -99,7 +99,7 @@ def sendable(
 
 
 def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> str:
-    """What a program prints that imports the generator."""
+    """The output of a program that imports the generator."""
     with workers_path() as path:
         answer = subprocess.run(
             [sys.executable, "-c", program, *arguments],
@@ -118,5 +118,5 @@ def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> 
 
 
 def requirements_of(requests: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What must be installed where they are answered and sent from."""
+    """The packages that must be installed where requests are answered and sent from."""
     return [WEBSOCKETS] * any(WEBSOCKET in each for each in requests)

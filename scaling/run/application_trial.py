@@ -74,8 +74,8 @@ def try_application(ready: Prepared) -> None:
 
 
 def interface_of(ready: Prepared) -> str:
-    """What the application is, found out in its own environment; empty where that fails for a
-    reason that a trial shows.
+    """The interface of the application, found out in its own environment; empty where that fails
+    for a reason that a trial shows.
 
     Raises:
         UsageError: it cannot be imported or made, or is no application.
@@ -108,7 +108,7 @@ def interface_of(ready: Prepared) -> str:
 
 
 def check_of(ready: Prepared, say: Say, mixed: Sequence[str] = ()) -> AppCheck:
-    """What goes wrong on several loops in threads, in processes, and under models that are `mixed`.
+    """The check on several loops in threads, in processes, and under models that are `mixed`.
 
     Raises:
         AppCheckError: it does not work on one loop.
@@ -134,7 +134,7 @@ def requests_of_schema(ready: Prepared, say: Say) -> tuple[list[dict[str, Any]],
 
 
 def _in_threads(ready: Prepared) -> tuple[Child, Cell]:
-    """How the application's loops in threads are started, and one of their cells."""
+    """The child that has the application's loops in threads, and one of its cells."""
     cell = next(each for each in ready.plan.cells if each.model == "threads")
     arm = ready.arms[cell.arm]
     return Child(arm.program, arm.environment, arm.arguments), cell
@@ -153,7 +153,7 @@ def trial_cells(cells: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def problem_of(line: RunLine) -> str:
-    """Why such a run could not be measured, in one or two lines; empty where it could."""
+    """The reason that such a run was not measured, in one or two lines; empty where it was."""
     if line.outcome != "measured" or line.record is None:
         failure = line.record.failure if line.record else None
         if failure is None:

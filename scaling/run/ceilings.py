@@ -1,4 +1,4 @@
-"""What services, and a process of the load generator, can deliver at most: measured once a study.
+"""The most that services, and a process of the load generator, can deliver: measured once a study.
 
 From its ceiling follows how many processes the load generator of a study has.
 """
@@ -87,7 +87,7 @@ def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: T
 
 
 def _shared(cell: Cell, plan: Plan) -> int:
-    """What processes share, one each at least: connections, or the rooms that these are in."""
+    """The number of connections, or of rooms of them: processes share these, one each at least."""
     connections = plan.in_flight(cell) or cell.workers
     room = cell.parameters.get(ROOM)
     return connections // room if isinstance(room, int) else connections
@@ -105,7 +105,7 @@ def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> i
 def _ceiling_per_s(
     parameters: Mapping[str, ParameterValue], ceilings: Iterable[CeilingLine]
 ) -> float | None:
-    """What one process can send with these parameters; None where that was not measured."""
+    """The most that one process can send with these parameters; None where it was not measured."""
     own = WITH_CEILING[LOAD_GENERATOR].parameters_of(parameters)
     rates = [
         each.requests_per_s

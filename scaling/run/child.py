@@ -48,7 +48,7 @@ GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
 @dataclass(frozen=True)
 class Child:
-    """How to start a child: its interpreter (or other program) and its environment variables."""
+    """The start of a child: its interpreter (or other program) and its environment variables."""
 
     program: str
     environment: Mapping[str, str]
@@ -77,8 +77,8 @@ class Run:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, and what was measured from outside: fields of its line (`RunLine`), and the
-    record as it was printed.
+    """The end of a run, and measures from outside: fields of its line (`RunLine`), and the record
+    as it was printed.
     """
 
     outcome: Outcome
@@ -279,7 +279,7 @@ class _Observed:
             each.at(phase)
 
     def _said(self, out: IO[bytes], err: IO[bytes]) -> tuple[bytes, bytes]:
-        """What the child has printed, as a record and as errors, without what must not be shown."""
+        """The output of the child, as a record and as errors, without what must not be shown."""
         printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
         if self._failure:
             errors = self._failure.encode() + b"\n" + errors
@@ -291,7 +291,7 @@ class _Observed:
 
 
 def _words(error: Exception) -> str:
-    """What a run's failure says of an error of the driver."""
+    """An error of the driver in the words of a run's failure."""
     known = isinstance(error, ScalingError | OSError)
     return str(error) if known else f"{type(error).__name__}: {error}"
 
@@ -305,7 +305,7 @@ def _ending(
     elapsed_s: float,
     timed_out: bool,
 ) -> Ending:
-    """What a child says of its run: by its exit code, its record, its last words."""
+    """The end of a run by its child's exit code, its record, its last words."""
     printed = without_paths(printed, folders)
     record = None
     with contextlib.suppress(*UNREADABLE):
@@ -361,6 +361,6 @@ def _folders(child: Child) -> list[str]:
 
 
 def _addresses(child: Child, cell: Mapping[str, Any]) -> list[str]:
-    """What it may name and must not be published: a user's servers, and where ours listen."""
+    """Addresses that must not be published: a user's servers, and where ours listen."""
     listens = f"//{cell['address']}" if cell.get("address") else None
     return [each for each in (*map(child.environment.get, URLS), listens) if each]

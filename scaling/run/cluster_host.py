@@ -1,4 +1,4 @@
-"""What a host of a cluster does: it runs `scaling run` as a process, and returns the journal.
+"""The part of a host of a cluster: it runs `scaling run` as a process, and returns the journal.
 
 A worker of dask.distributed calls these functions by their names, so no code is sent; a request and
 its answer are JSON. The process shares no interpreter with the worker, which does nothing while a
@@ -42,7 +42,7 @@ _processes: dict[str, subprocess.Popen[str]] = {}  # by topic
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What a host is asked to measure: the `arguments` of `scaling run`.
+    """A request to a host: the `arguments` of `scaling run`.
 
     `files` are texts by name, as of a study file that an argument names. `journal` is what the
     asker has of it. Lines of progress are events of the worker's `topic`.
@@ -63,7 +63,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def lacks(folder: Path) -> str:
-    """What the study in a folder lacks, in words; empty if it is complete."""
+    """The part that the study in a folder lacks, in words; empty if it is complete."""
     try:
         found = read_journal(folder)
     except ScalingError as error:
@@ -105,7 +105,7 @@ def forget(text: str) -> None:
 
 
 def _folder(request: Request) -> Path:
-    """The same for the same study, whoever asks."""
+    """The folder of a study: one, whoever asks for it."""
     asked = msgspec.json.encode((request.arguments, request.files))
     return state_folder(os.environ) / "hosts" / hashlib.sha256(asked).hexdigest()[:16]
 

@@ -121,7 +121,7 @@ def _host(entry: Mapping[str, Any]) -> str:
 
 
 def _unfit(entry: Mapping[str, Any]) -> str:
-    """Why an entry is not sent again; empty if it is."""
+    """The reason that an entry is not sent again; empty if it is."""
     request, status = entry["request"], entry.get("response", {}).get("status", 0)
     if not _host(entry):
         return "of the browser's own (data:, blob:, extensions)"

@@ -37,7 +37,7 @@ HISTOGRAMS["unfinished"] = "censored"
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorProgram:
-    """How generators are started: the interpreter, its environment, how many processes.
+    """The start of generators: the interpreter, its environment, the number of processes.
 
     With a `topology` they get CPUs that no worker has, where there are enough. `requests` are sent
     instead of those that the workload names.
@@ -186,7 +186,7 @@ class Generator(Client):
         return load
 
     def _load(self, printed: Mapping[str, Any], worker_cpus: list[int] | None) -> Load:
-        """What was asked, and what was printed: most under the same names."""
+        """The load with the figures that were printed, most of them under the same names."""
         windows = printed["windows"]
         fields = msgspec.to_builtins(self._asked)
         fields |= {name: printed[name] for name in Load.__struct_fields__ if name in printed}

@@ -1,4 +1,4 @@
-"""What sends requests to the servers of a run: the load generator, or the client of a check."""
+"""A program that sends requests to the servers of a run: load generator, or client of a check."""
 
 import contextlib
 import json

@@ -69,7 +69,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
 
 
 def _generators_in(ready: Prepared, journal: JournalFile) -> GeneratorProgram:
-    """Those of a study with the ceilings of this journal.
+    """The generators of a study with the ceilings of this journal.
 
     A resumed study keeps the number of processes that it began with, whichever version began it.
     """

@@ -63,7 +63,7 @@ def peak_bytes(pid: int) -> int | None:
 
 
 def _of_one(process: psutil.Process, *, with_files: bool) -> dict[str, int | None]:
-    """The same of one process, but PSS without files, and USS `with_files` only if asked."""
+    """Memory of one process: PSS without files, and USS `with_files` only if asked."""
     rollup = _bytes_in(process.pid, "smaps_rollup")  # walks all pages: read only once
     if not rollup:  # another system; a process that is gone raises
         information = process.memory_full_info()

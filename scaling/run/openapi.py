@@ -130,7 +130,7 @@ def _values(schema: Object, item: Object, operation: Object) -> dict[str, dict[s
 
 
 def _parameters(schema: Object, item: Object, operation: Object) -> Iterator[Object]:
-    """Those of the path, then of the operation, which win."""
+    """The parameters of the path, then those of the operation, which win."""
     found = {}
     for each in [*item.get("parameters", ()), *operation.get("parameters", ())]:
         parameter = _resolved(schema, each)
@@ -180,7 +180,7 @@ def _streams(operation: Object) -> bool:
 
 
 def _resolved(schema: Object, part: Object) -> Object:
-    """What a part of the schema refers to."""
+    """The part that a reference in the schema refers to."""
     for _ in range(DEEPEST):
         if "$ref" not in part:
             return part
@@ -192,7 +192,7 @@ def _resolved(schema: Object, part: Object) -> Object:
 
 
 def _base(schema: Object) -> str:
-    """What stands before every path, where a schema says so."""
+    """The beginning of every path, where a schema says so."""
     servers = schema.get("servers") or [{}]
     url = schema.get("basePath") or servers[0].get("url", "")
     parts = urlsplit(url)

@@ -68,7 +68,7 @@ from scaling.study.settle import group_for
 
 @dataclass(frozen=True)
 class ChildNeeds:
-    """What the children need: a group of pins, and a user's folders and requirements.
+    """Needs of the children: a group of pins, and a user's folders and requirements.
 
     `requirement_files` have one requirement a line. `variables` are added to the children's
     environment. `pythons` are environments that exist, by build: nothing is installed into these.
@@ -153,7 +153,7 @@ def _descriptions(
     wanted: ChildNeeds,
     own_workloads: Sequence[str],
 ) -> dict[str, Description]:
-    """What each environment can run, by the `repr` of its Python and variables.
+    """The description of each environment, by the `repr` of its Python and variables.
 
     It takes a second each, and nothing is measured yet. Those that are alike are asked once.
     """
@@ -204,7 +204,7 @@ class Prepared:
         return f"Python files below {listed(shown)}" if paths else OWN
 
     def first_line(self) -> StudyLine:
-        """That of its journal, if it begins now: the study, the machine and the builds."""
+        """The first line of a journal that begins now: the study, the machine and the builds."""
         plan, study = self.plan, self.plan.study
         line = StudyLine(
             schema=SCHEMA,
@@ -254,7 +254,7 @@ def running_build() -> str:
 
 
 def _planner(arms: Mapping[str, PreparedArm], topology: Topology) -> Callable[[Study], Plan]:
-    """What makes plans that these arms, and this machine as it is now, can run."""
+    """Return the function that makes plans for these arms, and for this machine as it is now."""
     limit_bytes, memory = memory_limit_bytes(), psutil.virtual_memory()
     return partial(
         make_plan,
@@ -314,7 +314,7 @@ def services_of(ready: Prepared, note: Say = lambda _: None) -> Services:
 
 
 def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
-    """How load generators are started: on the build of the services, with the GIL."""
+    """The start of load generators: on the build of the services, with the GIL."""
     program, environment = _beside(ready)
     return GeneratorProgram(
         python=program,

@@ -1,4 +1,4 @@
-"""What the driver sees of a run while it runs: its phases, its memory and its CPU time.
+"""The phases of a run, and its memory and CPU time, as the driver sees them.
 
 Nothing samples inside the child: it would be starved under the GIL and compete without it. The
 child reports its phases over a socket and waits for an answer where an exact reading is taken.
@@ -137,7 +137,7 @@ class Probe:
         return max(peak, self._baseline_bytes or 0, self._full.get("rss") or 0, *seen)
 
     def disturbance(self) -> Disturbance:
-        """What else the machine did from the imports to the end of the window."""
+        """Other work of the machine from the imports to the end of the window."""
         if not {"imported", "closed"} <= set(self.times):
             return Disturbance()
         ours_s = self.cpu_s["closed"] - self.cpu_s["imported"]

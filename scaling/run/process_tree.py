@@ -23,7 +23,7 @@ LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be g
 
 
 def mark_of_driver() -> str:
-    """What the marks of all runs of this process begin with, and those of no other process do."""
+    """The beginning of the marks of all runs of this process, and of no other process's."""
     return f"{os.getpid()}-{psutil.Process().create_time()}-"
 
 
@@ -54,7 +54,7 @@ def _with_descendants(pids: Iterable[int]) -> list[int]:
 
 
 def _children_of(pid: int) -> list[int]:
-    """What the threads of a process have started (Linux)."""
+    """The processes that the threads of a process have started (Linux)."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in threads_of(pid):
@@ -117,7 +117,7 @@ def end_tree(
 
 
 def _processes() -> Iterator[psutil.Process]:
-    """Those of the machine, as far as this process has descriptors to list them."""
+    """The processes of the machine, as far as this process has descriptors to list them."""
     with contextlib.suppress(OSError):
         yield from psutil.process_iter()
 
@@ -157,7 +157,7 @@ CANNOT_STOP = (
     if LISTS_CHILDREN
     else "this system does not show which processes and threads of a run have stopped"
 )
-"""Why runs cannot be stopped here; empty where they can."""
+"""Reason that runs cannot be stopped here; empty where they can."""
 
 STOP_LIMIT_S = 10.0  # for a thread in the kernel to come back from there
 POLL_S = 0.000_2

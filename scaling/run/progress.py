@@ -1,4 +1,4 @@
-"""How a study in progress is shown: one live line on a terminal, one line a block elsewhere.
+"""The display of a study in progress: one live line on a terminal, one line a block elsewhere.
 
 Nothing is drawn while a window is open: a display that refreshes itself would take turns on the
 cores that are being measured.
@@ -43,7 +43,7 @@ def figure_of(line: RunLine, workload: WorkloadFacts) -> str:
 
 
 def failure_of(line: RunLine) -> str:
-    """Why a run has no figure."""
+    """The reason that a run has no figure."""
     return f"{line.outcome}: {_cause(line)}"
 
 
@@ -75,7 +75,7 @@ def _cause(line: RunLine) -> str:
 
 
 class Counts(NamedTuple):
-    """How many of a study's runs are done; `again` of all are made once more."""
+    """Numbers of a study's runs: those done, and all; `again` of all are made once more."""
 
     done: int = 0
     total: int = 0
@@ -87,7 +87,7 @@ class Counts(NamedTuple):
 
 
 class Display:
-    """What a session reports while it works; kinds of it show something."""
+    """The reports of a session while it works; kinds of displays show some of them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -114,7 +114,7 @@ class Display:
         self.issue(f"machine busy ({reason}): {then}", now=True)
 
     def issue(self, text: str, *, now: bool = False) -> None:
-        """What is wrong with the run just finished; `now`: the next one waits for that."""
+        """A problem of the run just finished; `now`: the next one waits for that."""
 
     def block_done(self, block: int, text: str) -> None:
         """A block is complete, the first one is number 0; `text` says how far the study is."""

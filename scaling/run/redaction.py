@@ -1,5 +1,6 @@
-"""What a user's requests and output must not give away: secrets, paths and addresses, hidden in all
-that is written. People publish their journals.
+"""Secrets, paths and addresses in requests and output are hidden in all that is written.
+
+People publish their journals.
 """
 
 import base64
@@ -110,7 +111,7 @@ class Hiding:
         return self._hidden(output.decode(errors="replace")).encode()
 
     def in_record(self, printed: bytes) -> bytes:
-        """What a child printed: a record's figures and names stay as they are."""
+        """The output of a child: a record's figures and names stay as they are."""
         if not (self._secrets or not self._known):
             return printed
         try:
@@ -247,7 +248,7 @@ def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
 
 
 def without_own_paths(text: str) -> str:
-    """What a service or sampler says, without the folders of temporary files and of the cache.
+    """Words of a service or sampler, without the folders of temporary files and of the cache.
 
     Nor does it name a server of the user's.
     """

@@ -1,4 +1,4 @@
-"""How much of a study is measured in a journal, and what remains. Nothing is written."""
+"""The part of a study that a journal has, and the part that remains. Nothing is written."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -44,7 +44,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Work:
-    """What is done and what remains. `obstacles` are why `scaling run` would not resume it.
+    """Runs that are done and that remain. `obstacles` are why `scaling run` would not resume it.
 
     `rows` are the runs of each workload, arm, loop and model: how many are `valid`, `to_do`, to be
     run `again` and `lost`. Those are lost that were invalid, were run again, and are invalid still;

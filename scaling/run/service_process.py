@@ -56,7 +56,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a service holds, and the CPU seconds that each of its processes has used so far, by pid.
+    """Memory of a service, and the CPU seconds that each of its processes has used so far, by pid.
 
     `ended_s` are those of processes that have ended. None and nothing once the service is `gone`,
     and of one that was there before.
@@ -155,7 +155,7 @@ class ServiceProcess:
         return [each.pid for each in family(self._pid)] if self._pid else []
 
     def connections(self, opened: Counter[str]) -> int | None:
-        """How many of the connections by place are to it; None for one that was there before."""
+        """The number of these connections that are to it; None for one that was there before."""
         urls = map(urlsplit, self.urls)
         places = (f"{each.hostname}:{each.port}" if each.port else each.path for each in urls)
         return sum(map(opened.__getitem__, places)) if self._pid else None
@@ -204,7 +204,7 @@ class ServiceProcess:
         raise ServiceError(f"the service {self._name!r} did not start: {why}")
 
     def last_words(self) -> str:
-        """How it ended, as it says itself."""
+        """Its last line of errors, or its exit code in words."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         text = self._printed().decode(errors="replace").strip()
@@ -219,7 +219,7 @@ class ServiceProcess:
 
 
 def open_connections() -> Counter[str] | None:
-    """How many connections there are at each `127.0.0.1:5432` and each Unix socket's path here.
+    """The number of connections at each `127.0.0.1:5432` and each Unix socket's path here.
 
     A port alone would not do: clients on other addresses of the loopback range may have the same
     one. None where that is unknown.

@@ -101,7 +101,7 @@ class ServiceUsage:
         return sum(usage.whole_s for usage in self._readings[-1][1].values())
 
     def use(self) -> dict[str, ServiceUse]:
-        """What each service used.
+        """The use of each service.
 
         CPU time is that of the whole run and of all processes; of a workload that is not finite
         also that of the window alone. The busy fraction is the share of a
@@ -145,7 +145,7 @@ class ServiceUsage:
 
 
 class _Slices:
-    """What services used in the slices of a run; they have no load in between (Linux).
+    """CPU time of services in the slices of a run; they have no load in between (Linux).
 
     A slice is too short to look for processes at its ends, so `pids` are those before it.
     """

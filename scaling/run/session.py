@@ -48,7 +48,7 @@ class InterruptedStudyError(ScalingError):
 
 
 class Replay:
-    """What a journal holds of a study: the attempts at each run, and which are to be made again."""
+    """The runs of a study in a journal: the attempts at each, and which are to be made again."""
 
     def __init__(self) -> None:
         self._attempts: Counter[Key] = Counter()
@@ -59,7 +59,7 @@ class Replay:
 
     @classmethod
     def of(cls, measured: Iterable[RunLine], judge: Judge) -> Self:
-        """That of a journal with these runs."""
+        """The replay of a journal with these runs."""
         replay = cls()
         for line in measured:
             replay.add(line, judge(line))
@@ -84,11 +84,11 @@ class Replay:
         return is_late and failed > 1 and failed == self._runs[workload]
 
     def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
-        """What is to be made of these runs yet: what is `missing`, without what is given up."""
+        """The runs that are to be made yet: those `missing`, without those given up."""
         return [each for each in self.missing(together) if not self.gives_up(each)]
 
     def missing(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
-        """What the journal does not hold yet of these runs, in the order in which it is to be done.
+        """The runs that the journal does not hold yet, in the order in which they are to be done.
 
         First what was never measured, in the order of the runs; then what was, with an invalid
         latest attempt, as long as it has not been tried again `RETRIES` times. Runs of a group are
@@ -175,7 +175,7 @@ class _Work:
 
     @property
     def runs_to_do(self) -> int:
-        """How many runs are to be done."""
+        """The number of runs to do."""
         return sum(map(len, self.to_do))
 
     def counts(self) -> Counts:
@@ -186,7 +186,7 @@ class _Work:
 
     @property
     def left(self) -> Left:
-        """What the runs and the steps to do will take."""
+        """The time that runs and steps to do will take."""
         runs = self._time.left(run.cell for run in chain.from_iterable(self.to_do))
         return Left(runs.seconds + sum(each_s for *_, each_s in self.steps), runs.unknown)
 

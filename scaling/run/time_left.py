@@ -1,4 +1,4 @@
-"""How long a study still takes, and the extra time for runs that other load disturbed."""
+"""The time left of a study, and the extra time for runs that other load disturbed."""
 
 import time
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ class Left(NamedTuple):
 
 
 class TimeLeft:
-    """How long runs to come take, by the plan and by those that were measured.
+    """The duration of runs to come, by the plan and by the runs that were measured.
 
     A windowed run takes what the plan expects, corrected by how much longer the runs measured so
     far took on average. A finite run takes what runs of its cell took on average; before the first,
@@ -51,7 +51,7 @@ class TimeLeft:
             self._longer_s.append(line.elapsed_s - expected_s)
 
     def left(self, to_come: Iterable[Cell]) -> Left:
-        """What runs of these cells will take."""
+        """The time that runs of these cells will take."""
         longer_s = fmean(self._longer_s) if self._longer_s else 0.0
         seconds, unknown = 0.0, 0
         for cell, runs in Counter(to_come).items():

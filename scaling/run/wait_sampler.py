@@ -1,4 +1,4 @@
-"""What the threads of a run's loops wait in, sampled from outside while they are measured.
+"""System calls that the threads of a run's loops wait in, sampled from outside.
 
 The kernel shows the system call that a sleeping thread is in (`syscall`), or where in the kernel
 it sleeps (`wchan`), to whoever may trace it: a process of the same user, with Yama an ancestor.
@@ -195,7 +195,7 @@ def _path(source: Source, pid: int, thread: int) -> str:
 
 
 def _sources() -> list[Source]:
-    """What to read, the better one first: a number is of no use where calls have no names."""
+    """The files to read, the better one first: a number is of no use where calls have no names."""
     return ["syscall", "wchan"] if CALLS else ["wchan"]
 
 

@@ -98,7 +98,7 @@ class Check:
                 self._left_out.append(f"{count} loops in threads: {error}")
 
     def result(self, models: Sequence[str]) -> AppCheck:
-        """What is wrong, with these models of processes looked at, too."""
+        """The result, with these models of processes looked at, too."""
         sequences = Baseline(len(self._names), [each.sequence for each in self._alone])
         state = StateCheck(self._runs, self._names, self._judge, sequences)
         of_processes = state.findings(models)
@@ -159,7 +159,7 @@ class Check:
 
 
 def causes_by_trying(suspects: set[Kind], kinds: Callable[[bool], set[Kind]]) -> set[Kind]:
-    """Those of the suspects that come from an inherited context, by trying without and with it.
+    """The suspects that come from an inherited context, by trying without and with it.
 
     `kinds` tries once, with an inherited context or without, and returns what it found.
     """

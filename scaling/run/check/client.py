@@ -27,13 +27,13 @@ type WorkerOf = Callable[[int], int]  # the worker that gets the request at a po
 
 
 def always(worker: int) -> WorkerOf:
-    """The same worker gets all requests."""
+    """Return the choice of one worker for all requests."""
     return lambda _: worker
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """What is sent in one run, part after part.
+    """The requests of one run, part after part.
 
     First a sequence: the list of requests again and again, each request once the one before it is
     answered, by one client that keeps its cookies and what it saves; `worker_of` says which worker
@@ -49,7 +49,7 @@ class Sending:
     first: bool = False
 
     def document(self, requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """What the program is asked to send, but for where to."""
+        """The order to the program, without the URLs."""
         length = self.length
         if length is None:
             length = max(self.repeated * len(requests), FEWEST)
@@ -64,7 +64,7 @@ class Sending:
 
 
 class Answers(msgspec.Struct):
-    """What was answered: the answers of the sequence by position, and the different ones of each
+    """The answers of one run: those of the sequence by position, and the different ones of each
     request, in the order in which they first came.
 
     `at_once` are the statuses of each request where several were sent at once. `unsaved` says by

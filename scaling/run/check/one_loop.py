@@ -173,7 +173,7 @@ def _in_file(request: Mapping[str, Any]) -> str:
 
 
 def _other_messages(answer: Answer, request: Mapping[str, Any]) -> str:
-    """That a WebSocket is answered by other messages than the file has; empty if not."""
+    """Words for a WebSocket that is answered by other messages than the file has; else empty."""
     wanted = request.get("receive", 1)
     if isinstance(wanted, int) or [each.encode() for each in wanted] == [*answer.messages]:
         return ""
@@ -187,7 +187,7 @@ def answers_of(
     *,
     loop: str = "asyncio",
 ) -> list[Answer]:
-    """What the application answers on one loop, whatever the status: the first answer to each.
+    """The first answer of the application to each request on one loop, whatever the status.
 
     Raises:
         AppCheckError: it does not start.

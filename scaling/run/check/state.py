@@ -47,11 +47,11 @@ class StateCheck:
 
     @property
     def length(self) -> int:
-        """How many requests the sequence has."""
+        """The number of requests in the sequence."""
         return min(map(len, self.baseline.runs))
 
     def findings(self, models: Iterable[str]) -> list[Finding]:
-        """What does not work in these models of processes as in one."""
+        """Findings where these models of processes do not answer as one process does."""
         found = []
         kept: list[str] = []
         for model in models:
@@ -95,7 +95,7 @@ class StateCheck:
         return list(dict([*of_answers, *self.judge.of_the_run(run)]).values())
 
     def _tried_again(self, model: str, tried: dict[int, list[Sequence[Answer]]]) -> Split:
-        """What differs in every try: each pass is tried again, in turn with runs in which one of
+        """Differences in every try: each pass is tried again, in turn with runs in which one of
         the two workers gets all requests. What is proven in another model is tried once more.
         """
         chosen = self._most_telling(tried)
@@ -118,7 +118,7 @@ class StateCheck:
     def _differing(
         self, tried: Mapping[int, list[Sequence[Answer]]], chosen: Iterable[int]
     ) -> dict[int, Difference]:
-        """What differs in all tries of any of these passes."""
+        """Differences in all tries of any of these passes."""
         found: dict[int, Difference] = {}
         for number in chosen:
             found = self.baseline.in_all(tried[number]) | found
