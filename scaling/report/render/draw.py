@@ -102,8 +102,7 @@ def curves(what: Curves) -> Picture:
             " · ".join(dict.fromkeys(str(row[name]) for name in about if str(row[name]))),
             f"{number(row['y'])} at {_x_text(what, row)}",
         )
-        for _, curve in what.medians.groupby(about, sort=False, observed=True)
-        for row in curve.to_dict("records")
+        for row in what.medians.to_dict("records")
     )
     return found.described(f"{what.ylabel} over {what.xlabel}.", figures)
 

@@ -1,6 +1,8 @@
 """A figure as SVG: two thirds of Matplotlib's bytes, in the colours of the page where it stands."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -9,6 +11,7 @@ from pathlib import Path
 from zlib import crc32
 
 from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from scaling.report.render.style import (
@@ -72,7 +75,7 @@ class Drawing:
 def svg(figure: Figure, name: str, title: str) -> str:
     """An element with its text as text. No two of different names share an id or a class."""
     text = StringIO()
-    with rc_context(RC):
+    with rc_context(RC), _laid_out(figure):
         figure.savefig(text, format="svg", metadata={"Date": None})
     _, _, drawn = text.getvalue().partition("<svg")
     drawn = GROUP_ID.sub("", METADATA.sub("", drawn))
@@ -85,6 +88,19 @@ def svg(figure: Figure, name: str, title: str) -> str:
     rules = COLOUR.sub(lambda found: f"var(--{VARIABLES[found[0]]}, {found[0]})", rules)
     drawn = re.sub(r"\s+", " ", drawn.replace("*{", f"{rules}*{{", 1))
     return f'<svg role="img" aria-label="{escape(title)}"{drawn}\n'
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """Put all into its place as SVG has it. To save a figure with a layout would draw it twice."""
+    layout, dpi = figure.get_layout_engine(), figure.dpi
+    FigureCanvasSVG(figure)
+    if layout is not None:
+        layout.execute(figure)
+    figure.set_layout_engine(None)
+    yield
+    figure.set_layout_engine(layout)
+    figure.set_dpi(dpi)
 
 
 def _rounded(number: re.Match[str]) -> str:

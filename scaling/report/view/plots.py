@@ -41,6 +41,10 @@ FEWEST_VALUES, MOST_WORDS = 3, 12  # of a parameter that has a plot
 MOST_VARIANTS = 4  # of a workload that have plots of their own
 MANY_NS = 3
 MS_PER_S = 1e3
+DRAWN = (  # of a curve; the table of estimates has forty columns more, which slow each selection
+    *("row", "panel", "x", "y", "low", "high", "bound"),
+    *("loop", "arm", "model", "x_low", "x_high", "text"),
+)
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ def _curves(plot: Plot, study: Study, found: pd.DataFrame, xlabel: str, **more: 
             title=f"{found['name'].iloc[0]}: {plot.title}",
             caption=caption(study),
             xlabel=xlabel,
-            medians=medians,
+            medians=medians[[name for name in DRAWN if name in medians]],
             runs=runs.assign(y=runs["value"] * shown.factor),
             colours=arm_colours(study.line.arms),
             **what | more,
