@@ -100,7 +100,7 @@ GRID = tuple(130 * 1.25**k for k in range(6))  # 130 to 397
 
 @pytest.mark.parametrize(
     ("speed", "slip_s", "is_less"),
-    [(482.0, 20e-6, True), (482.0, 1e-3, False), (400.0, 1e-3, True)],
+    [(482.0, 20e-6, True), (482.0, 1e-3, False)],
 )
 def test_a_capacity_is_a_lower_bound_then(speed: float, slip_s: float, is_less: bool) -> None:
     """Answers take 0.9 of the latency from the send on: at most so much more is the capacity."""

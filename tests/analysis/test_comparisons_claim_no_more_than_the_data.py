@@ -7,16 +7,12 @@ import pytest
 
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.tables.study import Study, counting_lines
-from scaling.base.console import new_console
-from scaling.base.errors import UsageError
 from scaling.journal.file import FILE_NAME
 from scaling.journal.record import RunLine
-from scaling.report.compare import compare
 from scaling.report.csv import comparison, summary
 from scaling.report.view.notes import layout
 from tests.support.cli import Command
 from tests.support.documents import tables_markdown
-from tests.support.printing import printed_by
 from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, one, write
 
@@ -83,39 +79,14 @@ def test_runs_made_again_are_reported_and_what_is_read_again_is_the_attempt_that
     assert "made again" not in tables_markdown(study.study)
 
 
-def test_one_configuration_has_nothing_to_compare(tmp_path: Path) -> None:
-    alone = FakeStudy(workers=(1,), blocks=1)
-    assert comparison(alone.study).empty
-    alone.write(tmp_path)
-    text = printed_by(lambda console: compare([tmp_path], None, console))
-    assert text.startswith("Nothing to compare: the study has one arm, one model and one loop")
-
-
-def files(folder: Path) -> list[str]:
-    return sorted(str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file())
-
-
 def test_nothing_is_written_unless_asked_and_nothing_is_drawn(
     command: Command, tmp_path: Path
 ) -> None:
     TWO.write(tmp_path / "study")
-    done = command("compare", "study")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "What freed the speed" in done.stdout
-    assert files(tmp_path) == ["study/journal.jsonl"]
-    assert command("compare", "study", "--output", "out").returncode == 0
-    assert files(tmp_path / "out") == ["comparison.md"]
+    for asked, files in (((), []), (("--output", "out"), ["comparison.md"])):
+        done = command("compare", "study", *asked)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "What freed the speed" in done.stdout
+        assert [each.name for each in tmp_path.glob("out/*")] == files
+        assert [each.name for each in (tmp_path / "study").iterdir()] == ["journal.jsonl"]
     assert "What freed the speed" in (tmp_path / "out" / "comparison.md").read_text()
-    assert files(tmp_path / "study") == ["journal.jsonl"]
-
-
-def test_studies_are_called_by_their_folders_and_none_is_named_twice(tmp_path: Path) -> None:
-    for machine in ("here", "there"):
-        FakeStudy(blocks=1).write(tmp_path / machine / "study")
-    out, both = tmp_path / "out", [tmp_path / "here/study", tmp_path / "there/study"]
-    compare(both, out, new_console(quiet=True))
-    text = (out / "comparison.md").read_text()
-    assert "here-study" in text
-    assert "there-study" in text
-    with pytest.raises(UsageError, match="named twice"):
-        compare([both[0], both[0] / "journal.jsonl"], None, new_console(quiet=True))

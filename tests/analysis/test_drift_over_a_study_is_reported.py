@@ -1,6 +1,5 @@
 """A machine that changes while a study runs is reported, with an interval; noise is not."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -13,7 +12,7 @@ from scaling.report.view import notes
 from tests.support.runs import with_speed
 from tests.support.studies import FakeStudy
 
-REPEATS = 30
+REPEATS = 20
 
 
 @cache
@@ -47,7 +46,7 @@ def test_intervals_cover_what_there_is(over_time: float, over_block: float) -> N
         drift(study(seed, over_time=over_time, over_block=over_block)) for seed in range(REPEATS)
     ]
     shares = np.mean([covers(each, over_time, over_block) for each in found], axis=0)
-    assert (shares >= 0.80).all()  # 95 % of 30, less what chance takes: 3 standard errors and more
+    assert (shares >= 0.75).all()  # 95 % of 20, less what chance takes: 3 standard errors and more
     middle = np.median([each.at[OVER_TIME, "point"] for each in found])
     assert middle == pytest.approx(np.expm1(over_time), abs=0.01)
     if over_time:
@@ -67,10 +66,6 @@ def test_below_six_blocks_all_is_inconclusive() -> None:
 MADE = FakeStudy(loops=("asyncio", "uvloop"), blocks=8)
 
 
-def test_cells_that_differ_are_no_drift() -> None:
-    assert notes.drift(MADE.study) == ""
-
-
 def test_runs_that_were_made_again_are_no_part_of_it() -> None:
     """They are made at the end, in an order of their own."""
     first = study(1, over_time=-0.08)
@@ -79,7 +74,8 @@ def test_runs_that_were_made_again_are_no_part_of_it() -> None:
     pd.testing.assert_frame_equal(drift(pd.concat([first, again])), drift(first))
 
 
-def test_a_machine_that_slows_down_is_reported_in_a_note() -> None:
+def test_a_machine_that_slows_down_is_reported_in_a_note_and_cells_that_differ_are_not() -> None:
+    assert notes.drift(MADE.study) == ""
     study = replace(MADE, change=lambda run: with_speed(run, 1 - 0.02 * run.block)).study
     text = notes.drift(study)
     assert text.startswith("The study drifted: runs became 1")
@@ -88,17 +84,11 @@ def test_a_machine_that_slows_down_is_reported_in_a_note() -> None:
     assert drift(study.runs).at[OVER_TIME, "point"] == pytest.approx(-0.14, abs=0.02)
 
 
-BLANKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
-    "no run": lambda frame: frame.iloc[:0],
-    "one run": lambda frame: frame.iloc[:1],
-    "none valid": lambda frame: frame.assign(valid=False),
-    "nothing done": lambda frame: frame.assign(throughput_per_s=0.0),
-    "one place only": lambda frame: frame.assign(position=0),
-}
-
-
-@pytest.mark.parametrize("blank", BLANKS)
-def test_what_is_not_there_is_not_shown(blank: str) -> None:
-    frame = BLANKS[blank](study(1))
+def test_what_is_not_there_is_not_shown() -> None:
+    frame = study(1)
     frame["at"] = pd.to_datetime(frame["at"], utc=True)
-    assert not drift(frame)["word"].isin(["faster", "slower"]).any()
+    for blank in (
+        *(frame.iloc[:0], frame.iloc[:1], frame.assign(valid=False)),
+        *(frame.assign(throughput_per_s=0.0), frame.assign(position=0)),
+    ):
+        assert not drift(blank)["word"].isin(["faster", "slower"]).any()

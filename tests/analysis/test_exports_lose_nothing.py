@@ -15,9 +15,8 @@ from scaling.analysis.column import OBJECT
 from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console
-from scaling.base.errors import ScalingError
 from scaling.journal.record import RunLine
-from scaling.report.exports import FORMATS, export, trends, write_bencher
+from scaling.report.exports import FORMATS, export, trends
 from tests.support.runs import crashed, throttled, with_
 from tests.support.served_studies import FakeServedStudy, timed
 from tests.support.studies import FakeStudy
@@ -134,8 +133,3 @@ def test_the_throughput_of_an_open_loop_is_no_trend() -> None:
     found = set(trends(served.study)["figure"])
     assert "latency-p99" in found
     assert not found & {"throughput", "speedup"}
-
-
-def test_without_a_valid_run_there_is_nothing_to_export(tmp_path: Path) -> None:
-    with pytest.raises(ScalingError, match="no valid run"):
-        write_bencher(replace(PLAIN, change=throttled).study, tmp_path / "bencher.json")

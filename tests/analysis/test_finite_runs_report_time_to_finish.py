@@ -6,8 +6,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scaling.analysis.table.ticks import BUSY, COUNTED, FAIRNESS, FAULTS, LAG
 from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
@@ -119,21 +117,6 @@ def test_what_belongs_to_windows_is_blank() -> None:
     assert (row["validity"], row["reasons"]) == ("valid", ())
 
 
-def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect() -> None:
-    near = rows([worker(1.6), worker(2.0)])
-    assert near["validity"].tolist() == ["valid"]
-    apart = rows([worker(1.0), worker(2.0)])
-    assert apart["reasons"].tolist() == [("uneven-finish",)]
-    assert apart["validity"].tolist() == ["suspect"]
-    assert "finished 50% of the time before the last" in apart["details"][0][0]
-
-
-def test_a_worker_that_did_nothing_at_all_is_idle() -> None:
-    frame = rows([worker(2.0), worker(2.0, operations=0)])
-    assert frame["reasons"].tolist() == [("not-all-busy",)]
-    assert "no operation at all" in frame["details"][0][0]
-
-
 def test_a_quota_is_compared_with_the_time_to_the_finish() -> None:
     held = {"disturbance__throttled_s": 0.05}
     short = rows([worker(1.0)], **held)
@@ -144,21 +127,3 @@ def test_a_quota_is_compared_with_the_time_to_the_finish() -> None:
 def test_start_up_of_a_finite_run_has_no_warm_up_in_it() -> None:
     frame = rows([worker(1.0)], record__instants_ns__opened=RELEASED)
     assert frame["start_s"].tolist() == [pytest.approx(1.0)]
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 10**9), st.floats(1e-6, 1e5), st.booleans()),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float, bool]]) -> None:
-    workers = [worker(took_s, count, serves=serves) for count, took_s, serves in each]
-    found = figures(workers)
-    assert found["operations"] == sum(count for count, *_ in each)
-    assert found["throughput_per_s"] * found["finish_s"] == pytest.approx(found["operations"])
-    rated = [each for each in each if not each[2]] or each
-    assert found["finish_s"] == pytest.approx(max(took_s for _, took_s, _ in rated), rel=1e-3)
-    assert 0 <= found["finish_gap"] < 1
-    assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)

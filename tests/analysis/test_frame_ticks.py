@@ -14,7 +14,6 @@ from scaling.analysis.table.ticks import (
     FAIRNESS,
     FAULTS,
     LAG,
-    jain,
     longest_stall,
     overlap,
 )
@@ -113,11 +112,9 @@ LONG_ONE = stalling(1000, range(2, 20), cpu_ns=[S // 40 * k for k in range(21)])
     ("workers", "overlap"),
     [
         pytest.param([worker(100), worker(100)], 1, id="both busy"),
-        pytest.param([worker(100), LATE], 0.75, id="one starts late"),
-        pytest.param([EARLY, LATE], 0.25, id="one leaves early"),
+        pytest.param([EARLY, LATE], 0.25, id="one starts late, one leaves early"),
         pytest.param([worker(100), worker(100, late_ns=S // 5)], 1, id="late ticks"),
         pytest.param([worker(1000, 21), stalling(1000, range(2, 20))], 0.1, id="a stall"),
-        pytest.param([stalling(1000, range(6, 13))], 0.65, id="a short stall"),
         pytest.param([stalling(1000, range(2, 20), cpu_ns=None)], 0.1, id="CPU time unknown"),
         pytest.param([stalling(1000, range(6, 13), time_ns=SHORT)], 1, id="0.14 s without a CPU"),
         pytest.param([stalling(1000, range(2, 17), time_ns=SHORT)], 0.25, id="0.3 s without work"),
@@ -125,7 +122,6 @@ LONG_ONE = stalling(1000, range(2, 20), cpu_ns=[S // 40 * k for k in range(21)])
         pytest.param([worker(1000, 21), LONG_ONE], 1, id="one long operation"),
         pytest.param([stalling(1000, range(2, 6))], 1, id="a short pause"),
         pytest.param([stalling(40, range(8, 14))], 1, id="few operations, with usual gaps"),
-        pytest.param([stalling(20, range(1, 20))], 1, id="one operation at the beginning"),
         pytest.param(
             [worker(1000, 21, operations=[k // 2 * 100 for k in range(21)])], 1, id="in bursts"
         ),
@@ -206,10 +202,3 @@ def test_runs_of_all_shapes_come_back_in_their_order() -> None:
     ]
     found = columns_of(runs[0], None, *runs[1:])
     np.testing.assert_allclose(found["throughput_per_s"], [100, np.nan, 400, 300, 150])
-
-
-@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
-def test_jain_lies_between_one_over_n_and_one(rates: list[float]) -> None:
-    found = float(jain(np.array(rates)))
-    if any(rate > 1e-100 for rate in rates):
-        assert 1 / len(rates) - 1e-9 <= found <= 1 + 1e-9

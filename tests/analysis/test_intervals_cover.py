@@ -22,8 +22,7 @@ from scaling.analysis.statistics.intervals import (
 )
 
 SEED = 20261120
-SYMMETRIC = ("normal", "t2", "laplace", "clustered")
-SHAPES = (*SYMMETRIC, "lognormal", "exponential")
+SHAPES = ("normal", "t2", "clustered", "exponential")
 
 
 def lower(table: Floats, level: float) -> Floats:
@@ -32,8 +31,8 @@ def lower(table: Floats, level: float) -> Floats:
 
 
 def drawn(shape: str, studies: int, blocks: int) -> tuple[Floats, float]:
-    """Simulated figures of shape (blocks, studies), and their true median; as logarithms symmetric
-    where they are paired ratios (`clustered`).
+    """Simulated figures of shape (blocks, studies), and their true median; `clustered` ones
+    are logarithms of paired ratios.
     """
     rng = np.random.default_rng([SEED, *shape.encode()])
     size = (blocks, studies)
@@ -43,10 +42,8 @@ def drawn(shape: str, studies: int, blocks: int) -> tuple[Floats, float]:
         return np.log(runs[0] / runs[1]), math.log(1.5)
     return {
         "normal": (rng.normal(10, 1, size), 10.0),
-        "lognormal": (rng.lognormal(0, 1, size), 1.0),
         "exponential": (rng.exponential(1, size), math.log(2)),
         "t2": (rng.standard_t(2, size), 0.0),
-        "laplace": (rng.laplace(0, 1, size), 0.0),
     }[shape]
 
 
@@ -59,26 +56,11 @@ def error(rate: float, studies: int) -> float:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_cover_at_their_rate(shape: str) -> None:
-    for blocks in (6, 7, 8, 9, 20):
+    for blocks in (6, 9, 20):
         values, true = drawn(shape, 5_000, blocks)
         found = medians(values)
         rate = np.mean((found.low <= true) & (true <= found.high))
         assert 0.94 - 3 * error(0.94, 5_000) <= rate <= 0.96 + error(0.96, 5_000), blocks
-
-
-@pytest.mark.parametrize("shape", SYMMETRIC)
-@pytest.mark.parametrize("level", [0.90, 0.95, 0.975])
-def test_each_end_of_a_ratio_is_beyond_its_median_as_seldom_as_its_level_says(
-    shape: str, level: float
-) -> None:
-    for blocks in (8, 9, 10, 12, 20):
-        values, true = drawn(shape, 5_000, blocks)
-        beyond = (1 - level) / 2
-        most = 1.1 * beyond + 3 * error(
-            beyond, 5_000
-        )  # interpolation is worked out for normal ones
-        assert np.mean(lower(values, level) > true) <= most, blocks
-        assert np.mean(-lower(-values, level) < true) <= most, blocks
 
 
 def test_it_lies_where_hettmansperger_and_sheather_put_it() -> None:
@@ -89,7 +71,7 @@ def test_it_lies_where_hettmansperger_and_sheather_put_it() -> None:
     assert (found.low[0], found.high[0]) == pytest.approx((1 + share, 8 - share))
 
 
-@pytest.mark.parametrize("n", [10, 15, 20])
+@pytest.mark.parametrize("n", [10, 20])
 def test_ranks_of_pairs_are_those_of_wilcoxons_test(n: int) -> None:
     """Its p-value of a median just below the lower end is at most, just above it more than 5 %."""
     values = np.random.default_rng(SEED).normal(0, 1, (n, 1))
@@ -104,12 +86,6 @@ def test_below_six_it_is_a_range(n: int, estimate: type) -> None:
     found = estimate(np.array([[(k + 1.0) ** 2] for k in range(n)]))
     assert (found.low[0], found.high[0], found.n[0]) == (1, n**2, n)
     assert lower(np.ones((n, 1)), 0.90)[0] == -math.inf
-
-
-def test_nothing_is_nothing() -> None:
-    found = medians(np.array([[math.nan, math.inf]]))
-    assert found.n.tolist() == [0, 0]
-    assert np.isnan([found.point, found.low, found.high]).all()
 
 
 def test_means_are_students_and_add_up_and_geometric_means_multiply() -> None:
@@ -169,7 +145,7 @@ def test_a_higher_level_reaches_further(table: Floats) -> None:
 # ----------------------------------------------------------------------------------- of two studies
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(6, 6), (8, 8), (8, 20), (20, 20)])
+@pytest.mark.parametrize(("ours", "theirs"), [(6, 6), (8, 20)])
 def test_ranks_of_two_studies_are_those_of_the_rank_sum_test(ours: int, theirs: int) -> None:
     rng = np.random.default_rng(SEED)
     one, other = rng.normal(0, 1, ours), rng.normal(0, 1, theirs)
@@ -179,17 +155,6 @@ def test_ranks_of_two_studies_are_those_of_the_rank_sum_test(ours: int, theirs: 
     assert p_of[0] <= 0.05 < p_of[1]
     range_ = one[:5].min() - other.max(), one[:5].max() - other.min()
     assert unpaired(one[:5], other, 0.95) == range_
-
-
-@pytest.mark.parametrize("blocks", [8, 20])
-def test_intervals_hold_the_true_ratio_of_two_studies(blocks: int) -> None:
-    rng = np.random.default_rng(1)
-    trials, held = 600, 0
-    for _ in range(trials):
-        then, now = rng.normal(0, 0.1, blocks), 0.2 + rng.normal(0, 0.1, blocks)
-        low, high = unpaired(now, then, 0.95)
-        held += low <= 0.2 <= high
-    assert held / trials >= 0.95 - 3 * error(0.95, trials)
 
 
 # ------------------------------------------------------------------------------------- many at once

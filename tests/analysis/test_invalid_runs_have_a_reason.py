@@ -19,7 +19,16 @@ from scaling.journal.record import (
     WorkloadNote,
 )
 from scaling.journal.record.of_child import Slices
-from tests.support.runs import MIB, Change, changing, changing_ticks, of_workers, throttled, with_
+from tests.support.runs import (
+    MIB,
+    Change,
+    changing,
+    changing_ticks,
+    keeping_memory,
+    of_workers,
+    throttled,
+    with_,
+)
 from tests.support.studies import FakeStudy, arm
 
 ONE = FakeStudy(workers=(2,), blocks=1)
@@ -154,6 +163,7 @@ LOST: list[tuple[Change, str]] = [
     (changing(record__process__gil=GilStates()), "GIL: not read back"),
     (changing(record__process__gil=UNREAD), "GIL: not read back at: closed"),
     (changing(record__process__version="3.14.6"), "Python: 3.14.6, the arm asks for 3.14.7"),
+    (changing(record__process__free_threaded=False), "free-threaded build: off, the arm asks"),
     (
         changing(record__process__allocator="pymalloc"),
         "allocator: pymalloc, the arm asks for mimalloc",
@@ -277,7 +287,6 @@ def test_several_faults_are_all_listed_the_gravest_first() -> None:
     [
         ("3.14t", "3.14.6", 11, True),
         ("3.14t", "3.14.6", 9, False),  # the system wanted its memory, say
-        ("3.14t", "3.14.7", 11, False),
         ("3.14", "3.14.6", 11, False),
     ],
 )
@@ -288,45 +297,6 @@ def test_a_crash_that_is_known_of_a_build_is_named(
     study = replace(ONE, arms=(name,), head={"arms": described})
     (row,) = judged(changing(outcome="crashed", record=None, signal=signal), study)
     assert ("cpython#153809" in str(row["details"])) is known
-
-
-QUIET: dict[str, Change] = {
-    "memory of one moment": changing(memory__rss_bytes=96 * MIB, memory__pss_bytes=96 * MIB),
-    "counters that lag by some pages": changing(
-        memory__rss_bytes=round(95.5 * MIB), memory__pss_bytes=96 * MIB
-    ),
-    "a service with time to spare": changing(services={"site": ServiceUse(busy_fraction=0.7)}),
-    "no readings of the machine": changing(
-        disturbance__steal_fraction=None,
-        disturbance__throttled_s=None,
-        disturbance__other_cpu_fraction=None,
-    ),
-    # NTP may move a clock by 500 µs a second; these runs took 3 s.
-    "a clock that is slewed": changing(disturbance__clock_step_s=0.0064),
-    "workers where they were pinned": pinned([1]),
-}
-
-
-@pytest.mark.parametrize("name", QUIET)
-def test_what_is_as_it_should_be_or_unknown_is_no_fault(name: str) -> None:
-    assert judged(QUIET[name])[0]["reasons"] == ()
-
-
-@pytest.mark.parametrize(("workload", "reasons"), [("echo", ("slices-short",)), ("compute", ())])
-def test_slices_of_a_control_are_as_long_as_its_own_window(
-    workload: str, reasons: tuple[str, ...]
-) -> None:
-    """Both have 2 s of slices in a study with windows of 6 s; a control is asked for no more."""
-    study = replace(ONE, variants={workload: [{}]}, options={"window_s": 6.0})
-    in_slices = of_first(slices=Slices(opened_ns=[0], closed_ns=[0]))
-    assert judged(in_slices, study)[0]["reasons"] == reasons
-
-
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_a_run_of_any_arm_without_fault_is_valid(model: str) -> None:
-    arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t", "3.14t+nogc")
-    rows = FakeStudy(arms=arms, models=(model,), blocks=1).rows
-    assert {row["validity"] for row in rows} == {"valid"}
 
 
 @pytest.mark.parametrize(
@@ -346,12 +316,6 @@ def test_a_thread_that_waits_for_the_gil_in_a_common_slice_is_not_idle(
     study = replace(ONE, arms=(build,), workers=(workers,))
     (row,) = judged(lambda run: of_workers(waits(run), in_slices), study)
     assert ("not-all-busy" in row["reasons"]) is is_idle
-
-
-def test_others_may_work_on_cores_that_the_workers_do_not_need() -> None:
-    study = FakeStudy(workers=(1, 8), cores=8, logical=8, blocks=1)
-    rows = judged(changing(disturbance__other_cpu_fraction=0.4), study)
-    assert {row["workers"]: row["reasons"] for row in rows} == {1: (), 8: ("machine-busy",)}
 
 
 @pytest.mark.parametrize(("usable", "reasons"), [(8, ("machine-busy",)), (2, ())])
@@ -391,3 +355,28 @@ def test_a_worker_with_another_share_of_the_work_makes_a_run_invalid(
     )
     (row,) = [each for each in study.rows if each["workers"] == workers]
     assert row["details"] == details
+
+
+STOCK = FakeStudy(arms=("3.14",), workers=(1,), ticks=4)
+
+
+@pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])
+def test_runs_of_a_cell_in_another_state_than_most_are_invalid(odd_blocks: tuple[int, ...]) -> None:
+    def change(run: RunLine) -> RunLine:
+        return keeping_memory(run) if run.block in odd_blocks else run
+
+    for row in replace(STOCK, blocks=6, change=change).rows:
+        odd = row["block"] in odd_blocks
+        assert row["allocator_state"] == ("keeping" if odd else "mapping")
+        assert row["reasons"] == (("mixed-allocator-state",) if odd else ())
+        assert row["valid"] is not odd
+
+
+def test_faults_that_merely_vary_are_one_state() -> None:
+    def varies(run: RunLine) -> RunLine:
+        def change(ticks: Ticks) -> Ticks:
+            return with_(ticks, minor_faults=[(4 + run.block) * n for n in ticks.operations])
+
+        return changing_ticks(change)(run)
+
+    assert {row["validity"] for row in replace(STOCK, blocks=5, change=varies).rows} == {"valid"}

@@ -57,7 +57,7 @@ def test_record_is_kept_as_the_child_printed_it(path: Path) -> None:
     assert replayed(path)[1] == [run]
 
 
-@pytest.mark.parametrize("left", [1, 20, -1])
+@pytest.mark.parametrize("left", [1, -1])
 def test_torn_last_line_is_set_aside(path: Path, left: int) -> None:
     write(path, *LINES[:3])
     torn = encode_line(LINES[3])[:-1][:left]
@@ -90,13 +90,12 @@ def without(start: int, end: int | None) -> bytes:
 @pytest.mark.parametrize(
     "torn",
     [
-        *(WHOLE[:1], WHOLE[:16], WHOLE[: len(WHOLE) // 2], WHOLE[:-1]),
-        *(b"\x00", b"\x00" * 4096),
-        *(without(0, 30), without(5, 12), without(40, None), without(40, None) + b"\x00" * 50),
+        *(WHOLE[:1], WHOLE[:-1], b"\x00" * 4096),
+        *(without(0, 30), without(5, 12), without(40, None) + b"\x00" * 50),
     ],
     ids=[
-        *("a byte", "16 bytes", "half", "all but the newline", "a zero", "zeros"),
-        *("lost blocks", "lost inside", "lost end", "lost end and zeros"),
+        *("a byte", "all but the newline", "zeros"),
+        *("lost blocks", "lost inside", "lost end and zeros"),
     ],
 )
 def test_a_torn_first_line_begins_again(
@@ -130,8 +129,6 @@ def test_a_study_begins_in_a_folder_with_a_torn_first_line(path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        b"rubbish",
-        b"",
         b"\x00" * 50,
         b"[" * 100_000,
         b'{"kind":"run"}',
@@ -202,10 +199,6 @@ def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size - 10)
 
 
-def lengthen(path: Path) -> None:
-    path.write_bytes(path.read_bytes() + b"{")
-
-
 def move(path: Path) -> None:
     path.rename(path.with_name("moved"))
 
@@ -217,9 +210,8 @@ def move(path: Path) -> None:
         (replace_it, r"All of it is in \S*-saved-1.jsonl again", "journal-saved-1.jsonl", RUNS[:2]),
         (move, r"replaced by another program.*put that back", "moved", RUNS[:2]),
         (cut, "changed by another program", FILE_NAME, RUNS[1:2]),
-        (lengthen, "changed by another program", FILE_NAME, RUNS[:2]),
     ],
-    ids=["removed", "another in its place", "moved", "cut", "longer"],
+    ids=["removed", "another in its place", "moved", "cut"],
 )
 def test_what_another_program_does_to_it_loses_no_other_line(
     path: Path, harm: Callable[[Path], object], said: str, kept_in: str, kept: list[RunLine]

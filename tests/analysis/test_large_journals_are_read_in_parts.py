@@ -103,52 +103,43 @@ def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
     assert alone.study == RATES.of(MADE.first_line)
 
 
-@pytest.mark.slow
-def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
-    killed = """
-import os, signal
-from scaling.analysis.table import load
-
-first, read = os.getpid(), load._read
-
-def none(file, part):
-    if os.getpid() == first:
-        return read(file, part)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-load._read = none
-"""
-    done = read_by_three(path, tmp_path / "kept", killed)
-    assert done.returncode == 1
-    assert "was ended, perhaps for want of memory" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+# What each process does in place of reading its part; the first has the first part.
+KILLED = "os.kill(os.getpid(), signal.SIGKILL) if os.getpid() != first else None"
+INTERRUPTED = (
+    "(time.sleep(0.3), os.killpg(0, signal.SIGINT)) if part.start == 0 else time.sleep(60)"
+)
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("does", "code", "said"),
+    [
+        (KILLED, 1, "was ended, perhaps for want of memory"),
+        (INTERRUPTED, -signal.SIGINT, "KeyboardInterrupt"),
+    ],
+    ids=["killed", "interrupted"],
+)
+def test_a_process_that_ends_is_told_once_and_ends_all(
+    path: Path, tmp_path: Path, does: str, code: int, said: str
+) -> None:
     """Nobody waits for a part that is still being read, and nothing is left."""
-    interrupted = """
+    before = f"""
 import os, signal, time
 from scaling.analysis.table import load
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
+first, read = os.getpid(), load._read
 
-def slowly(file, part):
-    if part.start == 0:
-        time.sleep(0.3)  # the others have begun
-        os.killpg(0, signal.SIGINT)
-    time.sleep(60)
+def instead(file, part):
+    {does}
+    return read(file, part)
 
-load._read = slowly
+load._read = instead
 """
     began = time.monotonic()
-    done = read_by_three(path, tmp_path / "kept", interrupted, start_new_session=True)
+    done = read_by_three(path, tmp_path / "kept", before, start_new_session=True)
     assert time.monotonic() - began < 60
-    assert done.returncode == -signal.SIGINT
-    assert done.stderr.count("KeyboardInterrupt") == 1
-
-
-def no_process(*_: object, **__: object) -> object:
-    raise BlockingIOError(11, "none left")
+    assert done.returncode == code
+    assert done.stderr.count(said) == 1
 
 
 def as_three_cpus_would(patch: pytest.MonkeyPatch, threads: int) -> None:
@@ -167,12 +158,4 @@ def test_nothing_is_forked_for_a_small_journal_or_with_threads(
     as_three_cpus_would(monkeypatch, threads)
     monkeypatch.setattr(load, "PART_BYTES", part_bytes)
     monkeypatch.setattr(load, "_read_at_once", pytest.fail)
-    assert len(read_journal(path).frame) == len(RUNS)
-
-
-def test_without_another_process_it_is_read_in_one(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    as_three_cpus_would(monkeypatch, threads=1)
-    monkeypatch.setattr(os, "fork", no_process)
     assert len(read_journal(path).frame) == len(RUNS)

@@ -9,9 +9,8 @@ from scaling.analysis.table.processes import process_cpu_s
 from scaling.analysis.table.time_terms import WHOLE
 from scaling.analysis.tables.derived import LOSS, MACHINE, SHARING
 from scaling.base.errors import UsageError
-from scaling.base.models import MODELS, PATTERN, checked_model, is_mixed, workers_in_words
+from scaling.base.models import MODELS, PATTERN, checked_model, is_mixed
 from scaling.journal.record import RunLine, ThreadUse
-from scaling.run.progress import run_in_words
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, OVER_THREADS, THROUGHPUT
 from tests.support.runs import with_
 from tests.support.studies import FakeStudy, one, where
@@ -65,12 +64,6 @@ def test_ratios_are_over_the_best_processes_over_threads_and_over_one_thread(
         assert {THROUGHPUT, CPU, MEMORY} <= set(rows["measure"])
 
 
-def test_runs_name_them_as_what_they_are() -> None:
-    (cell,) = changed(0).every_cell
-    assert run_in_words(cell).endswith(" · 4 threads in 2 forked processes")
-    assert workers_in_words("mixed:4", 16) == "16 threads in 4 processes"
-
-
 def test_a_planted_loss_is_divided_between_processes_and_threads() -> None:
     """Processes lose 1 µs an operation to the machine; mixed ones 2 µs more, threads 5 µs more."""
     lost = {"processes": 1_000.0, "mixed:2": 3_000.0, "threads": 6_000.0}
@@ -103,7 +96,6 @@ def changed(index: int, **fields: object) -> FakeStudy:
     ("index", "fields", "said"),
     [
         (0, {}, ""),
-        (1, {"thread": None}, ""),  # of an older journal
         (
             3,
             {"thread": (1, 0)},
@@ -137,9 +129,7 @@ def test_a_process_for_two_threads_counts_its_cpu_time_once() -> None:
     ("given", "said"),
     [
         ("mixed:1", "mixed:1 has one thread in each process: ask for processes"),
-        ("mixed:two", "got 'mixed:two'"),
         ("threads:2", "threads has no number of threads per process: leave out :2"),
-        ("mixd:2", "unknown model 'mixd:2'"),
     ],
 )
 def test_what_is_no_mixed_model_is_refused_in_a_line(given: str, said: str) -> None:

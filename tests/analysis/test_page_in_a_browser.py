@@ -72,7 +72,8 @@ def write_pages(folder: Path) -> None:
     """One of all plots, and one of an application at several rates: it has the widest tables."""
     (folder / "report.html").write_text(page(MADE.study), encoding="utf-8")
     app = FakeAppStudy(rates=(0.0, 400.0, 800.0), window_s=12.0)
-    (folder / "wide.html").write_text(page(Study.of(app.read(folder / "app"))), encoding="utf-8")
+    study = Study.of(app.read(folder / "app"))
+    (folder / "wide.html").write_text(page(study, drawn=[]), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -114,44 +115,35 @@ def test_nothing_is_wider_than_the_screen(width: int, shown: Shown) -> None:
 
 def test_no_column_is_cut_off_on_a_laptop(browser: Chromium, report: Path) -> None:
     wide = report.with_name("wide.html")
-    for file in (report, wide):
-        shown = Page(browser, file, LAPTOP)
-        assert shown.value_of(CUT_OFF) == []
-        assert shown.value_of("document.querySelectorAll('.wide:not(.paper)').length") > 10
+    shown = Page(browser, wide, LAPTOP)
+    assert shown.value_of(CUT_OFF) == []
+    assert shown.value_of("document.querySelectorAll('.wide:not(.paper)').length") > 10
     assert len(Page(browser, wide, PHONE).value_of(CUT_OFF)) > 3, "what is cut off is found"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_ink_contrasts_with_paper(scheme: str, shown: Shown) -> None:
+def test_ink_contrasts_with_paper_and_arms_are_visible_on_it(scheme: str, shown: Shown) -> None:
     there = shown(DESK, scheme)
 
     def contrast(of: str, on: str) -> float:
-        return float(there.value_of(f"{CONTRAST}('{of}', '{on}')"))
+        return float(there.value_of(f"{CONTRAST}('{of}', 'var(--{on})')"))
 
     for ink in ("ink", "quiet", "link", "good", "bad"):
         for paper in ("page", "paper", "raised"):
-            assert contrast(f"var(--{ink})", f"var(--{paper})") >= READABLE, (ink, paper)
+            assert contrast(f"var(--{ink})", paper) >= READABLE, (ink, paper)
     for paper in ("warn", "void"):
-        assert contrast("var(--ink)", f"var(--{paper})") >= READABLE
-    assert contrast("var(--edge)", "var(--paper)") >= VISIBLE
+        assert contrast("var(--ink)", paper) >= READABLE
+    assert contrast("var(--edge)", "paper") >= VISIBLE
     pixels = Image.open(io.BytesIO(there.screenshot())).convert("L")
-    darkest, lightest = pixels.getextrema()
     middle = sorted(pixels.resize((64, 64)).tobytes())[64 * 32]
-    assert isinstance(darkest, int)
-    assert isinstance(lightest, int)
-    assert lightest - darkest > 150  # something is written there
     assert middle > 240 if scheme == "light" else middle < 40
-
-
-def test_arms_are_visible_on_a_dark_background(shown: Shown) -> None:
-    there = shown(DESK, "dark")
-    drawn = there.value_of(
-        "[...new Set([...document.querySelectorAll('figure svg style')]"
-        ".flatMap(each => each.textContent.match(/(?<!, )#[0-9a-f]{6}/g) || []))]"
-    )
-    assert len(drawn) >= 4
-    for colour in drawn:
-        assert there.value_of(f"{CONTRAST}('{colour}', 'var(--paper)')") >= VISIBLE, colour
+    if scheme == "dark":
+        drawn = there.value_of(
+            "[...new Set([...document.querySelectorAll('figure svg style')]"
+            ".flatMap(each => each.textContent.match(/(?<!, )#[0-9a-f]{6}/g) || []))]"
+        )
+        assert len(drawn) >= 4
+        assert [colour for colour in drawn if contrast(colour, "paper") < VISIBLE] == []
 
 
 def test_paper_shows_all_and_is_white(shown: Shown) -> None:
@@ -169,17 +161,13 @@ def test_paper_shows_all_and_is_white(shown: Shown) -> None:
 
 def test_of_the_page_of_all_studies_nothing_is_cut_off(browser: Chromium) -> None:
     """Its tables are folded but for the first."""
-    there = Page(browser, PUBLISHED / PAGE, 400, "light")
+    there = Page(browser, PUBLISHED / PAGE, PHONE, "light")
     asked = [url for url in there.requests if not url.startswith("data:")]
     assert asked == [(PUBLISHED / PAGE).as_uri()]
     roles = {role for role, _ in there.heard}
     assert {"table", "columnheader", "rowheader", "row", "cell"} <= roles
     assert there.value_of("document.querySelectorAll('table a').length") > 100
-    # The least width with the layout for a phone, that with the other one, and paper.
-    for each in (there, Page(browser, PUBLISHED / PAGE, 1030, "dark"),
-                 Page(browser, PUBLISHED / PAGE, 700, "dark", "print")):  # fmt: skip
-        width = each.value_of("innerWidth")
-        assert each.value_of("document.scrollingElement.scrollWidth") <= width
+    assert there.value_of("document.scrollingElement.scrollWidth") <= PHONE
 
 
 def test_it_can_be_listened_to(shown: Shown) -> None:

@@ -1,32 +1,36 @@
 """Plots show every run, every median with its interval, and what they are measured against; each is
 whole, small, the same every time, in the page's colours, and says its figures in words.
+A sweep is of one parameter alone.
 """
 
 import re
 import warnings
 from dataclasses import replace
 from functools import cache
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 
 from scaling.analysis.arrays import Floats
 from scaling.base.formats import number
-from scaling.report.render.style import COLORBLIND, MARKERS, arm_colours
+from scaling.report.render.style import COLORBLIND, MARKERS, RC, arm_colours
 from scaling.report.render.svg import VARIABLES, Drawing
 from scaling.report.view.plots import MOST_ROWS, PLOTS, drawings
 from scaling.study.questions import THROUGHPUT
 from tests.support.served_studies import FakeServedStudy
-from tests.support.studies import FakeStudy
+from tests.support.studies import FakeStudy, Variants
 from tests.support.terms import plus
 
 HOSTILE = "<script>alert(1)</script>&\"'{{ 7 * 7 }} $x$"
 MADE = FakeStudy(
-    arms=("3.14", "3.14+mimalloc", "3.14t"),
+    arms=("3.14+mimalloc", "3.14t"),
     models=("threads", "processes"),
     loops=("asyncio", "uvloop"),
     workers=(1, 2, 4),
@@ -106,6 +110,8 @@ def test_a_panel_for_each_loop_and_model_with_ideal_band_ceiling_and_regions() -
         text.get_text() for axes in panels(plot) for text in axes.texts
     }
     assert all(axes.get_ylim()[0] == 0 for axes in panels(plot))
+    assert "3.14+mimalloc" in marked_up("made")[plot.name]  # no figure of a name is rounded
+    assert "Linux 6.1" in marked_up("made")[plot.name]
 
 
 def test_an_arm_has_one_colour_and_a_loop_one_marker() -> None:
@@ -165,9 +171,52 @@ def test_each_is_valid_small_in_colours_of_the_page_and_says_its_figures(name: s
     assert "<script" not in "".join(marked_up(name).values())
 
 
-def test_figures_in_texts_are_not_rounded_and_the_same_study_gives_the_same() -> None:
-    assert "3.14+mimalloc" in marked_up("made")["throughput-echo"]
-    assert "Linux 6.1" in marked_up("made")["throughput-echo"]
-    again = {each.name: each.svg for each in drawings(replace(SWEPT).study, "sweep")}
-    assert again
-    assert again.items() <= marked_up("swept").items()
+ONE_N = FakeStudy(workers=(1,), blocks=1, ticks=4)
+(SWEEP,) = (plot for plot in PLOTS if plot.name == "sweep")
+NS, JOINS = (10, 100, 1000), ("wait", "list", "queue")
+
+
+def swept(variants: Variants, **changes: Any) -> dict[str, set[str]]:
+    """The plots of such a study, each with the values at which its one curve is shown."""
+    study = replace(ONE_N, variants=variants, **changes).study
+    found = {}
+    for name, picture in SWEEP.drawn(SWEEP, study):
+        (curve,) = picture.description.split(": ")[1:]
+        found[" ".join(name.split())] = {
+            each.rstrip(",.") for each in re.findall(r" at ([\w,]+)", curve)
+        }
+    return found
+
+
+def test_of_two_parameters_each_is_swept_at_every_value_of_the_other() -> None:
+    found = swept({"gather": [{"fan_out": n, "join": join} for n in NS for join in JOINS]})
+    assert sorted(found) == sorted(
+        [f"gather · join={join} by fan_out" for join in JOINS]
+        + [f"gather · fan_out={n} by join" for n in NS]
+    )
+
+
+def test_cells_that_differ_in_two_parameters_are_no_sweep() -> None:
+    both = zip(NS, JOINS, strict=True)
+    assert (
+        swept({"gather": [{"fan_out": n, "join": join} for n, join in both]})
+        == swept({"echo": [{}], "compute": [{}]})
+        == {}
+    )
+
+
+def test_sizings_are_not_mixed() -> None:
+    variants = {"echo": [{"connections": n} for n in (8, 64, 512)]}
+    found = swept(variants, sizings=("weak", "strong"))
+    assert list(found.values()) == [{"8", "64", "512"}] * 2
+
+
+def test_the_palette_is_its_colorblind() -> None:
+    assert list(COLORBLIND) == sns.color_palette("colorblind").as_hex()
+
+
+def test_patches_have_the_edges_of_its_style_ticks() -> None:
+    style = sns.axes_style("ticks")
+    assert to_hex(RC["patch.edgecolor"]) == to_hex(style["patch.edgecolor"])
+    for name in ("patch.force_edgecolor", "axes.axisbelow", "lines.solid_capstyle"):
+        assert RC[name] == style[name]

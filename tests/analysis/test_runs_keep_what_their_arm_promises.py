@@ -3,12 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import scaling
-from scaling.analysis.validity.promises import other_build
-from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, Switch
+from scaling.journal.record import ReadBack, RunLine, Switch
 from tests.support.runs import changing, with_
 from tests.support.studies import FakeStudy, arm
 
@@ -68,26 +66,6 @@ def test_an_arm_is_judged_by_what_it_promised_when_it_was_measured(settings: lis
     study = replace(ONE, head={"arms": {"3.14t": made}})
     assert study.row["details"] == ("allocator: mimalloc, the arm asks for jemalloc",)
     assert replace(study, change=changing(record__process__allocator="jemalloc")).row["valid"]
-
-
-@pytest.mark.parametrize(
-    ("found", "told"),
-    [
-        ({"version": "3.14.6"}, "Python: 3.14.6, the arm asks for 3.14.7"),
-        ({"free_threaded": False}, "free-threaded build: off, the arm asks for on"),
-        ({"context_aware_warnings": 0}, "context_aware_warnings: 0, the arm asks for 1"),
-        ({}, None),
-        ({"version": None, "free_threaded": None}, None),  # a journal of old
-    ],
-)
-def test_a_process_of_another_build_is_not_the_arms(
-    found: dict[str, object], told: str | None
-) -> None:
-    free = {"version": "3.14.7", "free_threaded": True, "context_aware_warnings": 1}
-    process = msgspec.convert(free | found, ProcessFacts)
-    python = PythonFacts(version="3.14.7", free_threaded=True, context_aware_warnings=1)
-    assert other_build(process, python) == told
-    assert other_build(process, None) is None
 
 
 def test_a_run_of_an_arm_that_the_study_does_not_have_is_invalid() -> None:

@@ -1,18 +1,16 @@
 """The load of a served run is judged, too: each fault has its word, and a sound run has none."""
 
+import random
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.load import rows_of
-from scaling.analysis.table.processes import SHARED
 from scaling.analysis.validity import served as limits
 from scaling.analysis.validity.served import SERVED_CHECKS
-from scaling.journal.record import Failure, Load, Record, RunLine
+from scaling.journal.record import Cell, Failure, Load, Overload, Record, RunLine
 from tests.support.runs import Change, changing, with_
 from tests.support.served_studies import FakeServedStudy, histogram
 from tests.support.studies import FakeStudy
@@ -92,7 +90,7 @@ def test_a_fault_has_its_word(
 
 def test_every_check_has_such_a_fault_with_the_limits_of_the_generator() -> None:
     words = {word for word, *_ in FAULTS}
-    words |= {"load-declined"}  # test_declined_requests_are_no_errors.py
+    words |= {"load-declined"}  # below
     # test_commands_are_judged_by_what_is_seen_from_outside.py
     words |= {"not-at-rest", "one-process"}
     assert {check.__name__.replace("_", "-") for check in SERVED_CHECKS} <= words
@@ -102,28 +100,10 @@ def test_every_check_has_such_a_fault_with_the_limits_of_the_generator() -> None
     assert summary.DECIDING == limits.SLIP
 
 
-def test_a_generator_unlike_that_of_most_runs_is_named() -> None:
-    """A slice that was not granted, or another number of processes, in one run of four."""
-    for name, value, detail in (
-        ("slice_ns", None, "scheduling slice (ns) None, not 100000"),
-        ("processes", 3, "processes 3, not 2"),
-    ):
-
-        def change(run: RunLine, name: str = name, value: int | None = value) -> RunLine:
-            usual = {"load__slice_ns": 100_000, "load__processes": 2}
-            return with_(run, **(usual if run.block != 2 else usual | {f"load__{name}": value}))
-
-        frame = replace(ONE, blocks=4, change=change).frame
-        odd = frame[frame["block"] == 2].iloc[0]
-        assert (odd["validity"], odd["reasons"]) == ("suspect", ("generator-unlike",))
-        assert detail in odd["details"][0]
-        assert (frame.loc[frame["block"] != 2, "reasons"] == ()).all()
-
-
-def test_most_runs_are_those_of_the_study_and_not_of_a_batch(
+def test_a_generator_unlike_that_of_most_runs_of_the_study_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The odd runs are most of the first three, and few of the whole study."""
+    """The odd runs are most of the first batch of three, and few of the whole study."""
     monkeypatch.setattr("scaling.analysis.table.load.RUNS_AT_A_TIME", 3)
 
     def change(run: RunLine) -> RunLine:
@@ -132,36 +112,10 @@ def test_most_runs_are_those_of_the_study_and_not_of_a_batch(
     frame = replace(ONE, blocks=7, change=change).frame
     is_odd = [reasons == ("generator-unlike",) for reasons in frame["reasons"]]
     assert is_odd == (frame["block"] < 2).tolist()
+    assert "processes 3, not 2" in frame.loc[is_odd, "details"].iloc[0][0]
 
 
-def wakes_up(run: RunLine) -> RunLine:
-    """Slip of an idle machine: half of a latency of 0.15 ms, but not more than waking up takes."""
-    count = of_load(run).offered
-    slip, latency = histogram(np.full(count, 8e-5)), histogram(np.full(count, 1.5e-4))
-    return with_(run, load__slip=slip, load__latency=latency)
-
-
-def slips_at_the_end(run: RunLine) -> RunLine:
-    """Of 200 requests: their P99 is not given, so nothing is said of its slip."""
-    late = np.full(of_load(run).offered, 2e-5)
-    late[:4] = 0.004
-    return with_(run, load__slip=histogram(late))
-
-
-@pytest.mark.parametrize(
-    ("rate", "workers", "change"),
-    [
-        *((0.0, 1, None), (0.0, 2, None), (400.0, 1, None), (1600.0, 2, None)),
-        (800.0, 2, changing(load__cpus=[1], load__worker_cpus=[0])),  # CPUs of its own
-        *((800.0, 2, wakes_up), (20.0, 2, slips_at_the_end)),
-    ],
-)
-def test_a_run_without_fault_is_valid(rate: float, workers: int, change: Change | None) -> None:
-    row = judged(replace(ONE, rates=(rate,), workers=(workers,)), change)
-    assert (row["validity"], row["details"]) == ("valid", ())
-
-
-@pytest.mark.parametrize("rate", [1.0, 20.0, 500.0])
+@pytest.mark.parametrize("rate", [1.0, 500.0])
 def test_workers_with_little_to_do_are_not_called_idle_or_unsteady(rate: float) -> None:
     """The false alarms of chance: `not-steady` is made for one in 200 of level runs."""
     runs = 100
@@ -171,12 +125,52 @@ def test_workers_with_little_to_do_are_not_called_idle_or_unsteady(rate: float) 
     assert len(reasons) <= 3
 
 
-def test_runs_without_a_load_are_blank_as_each_column_says_of_one() -> None:
-    study = FakeStudy(workers=(1, 2), blocks=1)
-    rows = rows_of(study.runs, study.first_line)
-    assert not rows.has_load
-    for name, column in {**GENERATOR, **SHARED}.items():
-        assert callable(column.read)
-        blank, read = (np.asarray(each, column.dtype) for each in (rows[name], column.read(rows)))
-        if name != "unconnected_workers":  # 0 of none
-            assert pd.Series(blank).equals(pd.Series(read)), name
+WINDOW_S = 30.0
+UNSERVED = FakeStudy(window_s=WINDOW_S)
+
+
+def served(declined: dict[str, int] | None = None, **load: object) -> RunLine:
+    """30,000 requests in an open loop."""
+    cell = Cell(
+        workload="gateway",
+        parameters={"rate_per_s": 1_000.0, "deadline_ms": 1_000, "in_flight_limit": 0},
+        loop="asyncio",
+        arm="3.14t",
+        model="threads",
+        workers=2,
+    )
+    asked = Load(rate_per_s=1_000.0, offered=30_000, declined=declined or {}, connections=1_024)
+    line = with_(UNSERVED.run(cell, random.Random(1)), load=asked)
+    return with_(line, **{f"load__{name}": value for name, value in load.items()})
+
+
+def test_what_is_declined_is_a_share_and_no_error() -> None:
+    declined = {"status 503": 3_000, "status 504": 600}
+    line = served(declined)
+    rows = rows_of([line], UNSERVED.first_line)
+    assert rows["refused_fraction"][0] == pytest.approx(0.1)
+    assert rows["deadline_missed_fraction"][0] == pytest.approx(0.02)
+    assert rows["load_declined"][0] == 3_600
+    assert rows["load_errors"][0] == 0
+    assert "load-errors" not in rows["reasons"][0]
+
+
+def test_declined_requests_of_a_closed_loop_make_its_throughput_suspect() -> None:
+    line = served({"status 503": 3_600})
+    closed = served({"status 503": 3_600}, rate_per_s=None)
+    rows = rows_of([line, closed], UNSERVED.first_line)
+    of_open, of_closed = rows["reasons"]
+    assert "load-declined" not in of_open  # columns have them
+    assert "load-declined" in of_closed
+    assert any("12.0% of the requests" in each for each in rows["details"][1])
+
+
+@pytest.mark.parametrize("after_s", [WINDOW_S - 5, WINDOW_S + 1])
+def test_an_overload_beyond_the_window_is_no_missed_rate(after_s: float) -> None:
+    inside_s = max(0.0, WINDOW_S - after_s)
+    line = served(
+        overload=Overload(factor=3.0, after_s=after_s, lasts_s=10.0),
+        offered=round(1_000 * (WINDOW_S + 2 * inside_s)),
+    )
+    rows = rows_of([line], UNSERVED.first_line)
+    assert "rate-missed" not in rows["reasons"][0]

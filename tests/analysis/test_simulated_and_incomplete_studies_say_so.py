@@ -61,8 +61,8 @@ def test_what_is_printed_of_a_simulated_study_says_it(name: str, folder: Path) -
 
 
 @pytest.mark.slow
-def test_page_tables_files_and_every_plot_say_it(study: Study, tmp_path: Path) -> None:
-    drawn = list(drawings(study))
+def test_page_tables_files_and_plots_say_it(study: Study, tmp_path: Path) -> None:
+    drawn = list(drawings(study, "throughput"))  # one function writes below all plots
     (tmp_path / "report.html").write_text(page(study, drawn), encoding="utf-8")
     (tmp_path / "environment.json").write_text(environment_text(study))
     (tmp_path / TABLES).write_text(tables_markdown(study))

@@ -79,17 +79,6 @@ def test_slopes_are_those_of_a_straight_line() -> None:
     )
 
 
-def test_a_slope_leaves_out_more_workers_than_cpus_unless_there_is_one_n_besides() -> None:
-    frame = of_threads()
-    beyond = frame["region"] == "oversubscribed"
-    assert set(frame.loc[beyond, "workers"]) == {4}
-    with_4, without = slope(frame), slope(frame[~beyond])
-    assert (with_4["point"], with_4["n"]) == (without["point"], without["n"])
-    one_and_4 = slope(frame[frame["workers"] != 2])
-    assert one_and_4["n"]
-    assert one_and_4["point"] != with_4["point"]
-
-
 def of_threads() -> pd.DataFrame:
     frame = MADE.frame
     return frame[~frame["twin"] & (frame["arm"] == "3.14t") & (frame["model"] == "threads")]

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import pandas as pd
 import pytest
 
 from scaling.base.formats import number
 from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line, encode_line
-from scaling.report.files import COMPARISON, SUMMARY, write_csv
 from scaling.report.show import show
 from scaling.report.view.tables import FIGURES, FIRST_BYTES, OTHER_FIGURES, TIME
 from scaling.run.prepare import Prepared
@@ -79,17 +77,6 @@ def test_invalid_runs_are_in_no_figure_and_suspect_ones_are_used_and_counted(
     assert "other load on the machine" in markdown
     rates = made.study.estimates.query("measure == 'throughput_per_s'")
     assert dict(zip(rates["workers"], rates["n"], strict=True)) == {1: 1, 2: 2, 4: 2}
-
-
-def test_every_csv_file_has_the_same_columns_for_a_figure(tmp_path: Path) -> None:
-    study = FakeStudy(arms=("3.14", "3.14t"), blocks=6, ticks=4, options={"scale": 0.25}).study
-    write_csv(study, tmp_path)
-    for file, figure in {SUMMARY: "speedup", COMPARISON: "ratio"}.items():
-        rows = pd.read_csv(tmp_path / file)
-        first = list(rows).index(figure)
-        parts = [f"{figure}{part}" for part in ("", "_low", "_high", "_n")]
-        assert list(rows)[first : first + 4] == parts
-        assert {*rows["scale"], *rows["controls"], *rows["study"]} == {0.25, "missing", "made"}
 
 
 UNFIT = """

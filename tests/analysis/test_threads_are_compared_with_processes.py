@@ -1,7 +1,4 @@
-"""Each figure of threads is over the processes that are best at it, memory over each kind.
-
-Break-even is over the fastest single worker.
-"""
+"""A figure of threads is over the processes that are best at it, memory over that of its kind."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +8,7 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.table.run_fields import KERNELS_PSS
-from scaling.analysis.tables.derived import EXTRA_WORKER
 from scaling.journal.record import RunLine
-from scaling.report.csv import comparison
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, THROUGHPUT
 from tests.support.runs import throttled, with_
 from tests.support.studies import FakeStudy, one, where
@@ -83,64 +78,3 @@ def test_memory_is_of_one_kind_on_both_sides(blank: str) -> None:
     pss, rss, old = (one(over_processes(study, MEMORY), workers=2) for study in studies)
     assert (pss["memory_kind"], rss["memory_kind"], old["memory_kind"]) == ("PSS", "RSS", "RSS")
     assert rss["ratio"] == pytest.approx(pss["ratio"], rel=1e-3)
-
-
-def test_interpreters_are_compared_with_processes_too() -> None:
-    models = ("threads", "processes", "interpreters")
-    ratios = FakeStudy(arms=ARMS, models=models, workers=(2,)).study.ratios
-    found = where(ratios, question=OVER_PROCESSES, measure=THROUGHPUT)
-    assert [*zip(found["arm"], found["model"], strict=True)] == [
-        ("3.14t", "threads"),
-        *((arm, "interpreters") for arm in ARMS),
-    ]
-    assert {over(row) for row in found.to_dict("records")} == {("3.14+mimalloc", "processes", 2)}
-
-
-def test_break_even_is_over_the_best_single_worker() -> None:
-    ratios = exact(blocks=8, noise=0.005).study.ratios
-    found = where(ratios, question="break-even").to_dict("records")
-    assert {over(row) for row in found} == {("3.14", "threads", 1)}
-    assert {row["candidates"] for row in found} == {4}
-    assert found[0]["ratio"] == pytest.approx(0.9 / 1.05, rel=0.02)
-    assert [row["word"] for row in found] == ["slower", "faster"]
-    for lacking in ({"workers": (2,)}, {"arms": ("3.14t",)}):
-        assert where(exact(**lacking).study.ratios, question="break-even").empty
-
-
-# Per extra worker 1.3 MiB for threads, 6 for forked processes, 21 for fresh ones.
-THREE_KINDS = FakeStudy(
-    arms=("3.14", "3.14+mimalloc", "3.14t"),
-    models=("threads", "processes", "forked"),
-    workers=(1, 2),
-    blocks=8,
-    speeds={
-        ("3.14", "processes", 2): 1.5,
-        ("3.14+mimalloc", "processes", 2): 1.6,
-        ("3.14", "forked", 2): 1.8,
-        ("3.14+mimalloc", "forked", 2): 1.7,
-        ("3.14t", "threads", 2): 1.75,
-    },
-)
-
-
-def test_memory_is_over_those_of_each_kind_that_need_the_least() -> None:
-    def more(run: RunLine) -> RunLine:
-        """The fastest fresh processes are not those that need the least memory."""
-        if run.cell.arm != "3.14+mimalloc":
-            return run
-        return with_(run, memory__pss_bytes=round(1.05 * (run.memory.pss_bytes or 0)))
-
-    made = replace(THREE_KINDS, change=more)
-    rate = one(over_processes(made, THROUGHPUT), workers=2)
-    assert (over(rate), rate["candidates"]) == (("3.14", "forked", 2), 4)
-    assert rate["ratio"] == pytest.approx(1.75 / 1.8, rel=0.03)
-    fresh, forked = over_processes(made, MEMORY, workers=2).to_dict("records")
-    assert (over(fresh), over(forked)) == (("3.14", "processes", 2), ("3.14", "forked", 2))
-    assert fresh["ratio"] < forked["ratio"] < 1
-    assert {fresh["word"], forked["word"]} == {"less"}
-    rows = where(comparison(made.study), question=OVER_PROCESSES, measure=MEMORY, workers=2)
-    assert rows["over_model"].tolist() == ["processes", "forked"]
-    slopes = where(made.study.estimates, measure=EXTRA_WORKER, workers=2, arm="3.14")
-    assert dict(zip(slopes["model"], slopes["point"], strict=True)) == pytest.approx(
-        {"threads": 1.3 * 0.9, "forked": 6 * 0.9, "processes": 21 * 0.9}, rel=0.3
-    )

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scaling.analysis.table.load import rows_of
 from scaling.analysis.table.time_terms import TERMS, TIME_TERMS, wilson_upper
@@ -107,7 +105,6 @@ RUNS = {"running": SAMPLES}
     [
         (worker(user_s=0.8, system_s=0.2), RUNS, {"user": 800, "system": 200}),  # the ideal
         (worker(user_s=0.7), found("futex", 0.3), {"user": 700, "blocked": 300}),
-        (worker(user_s=0.7), found("poll", 0.3), {"user": 700, "blocked": 300}),
         (worker(user_s=0.7), found("call 999", 0.3), {"user": 700, "blocked": 300}),
         (worker(user_s=0.6, run_queue_s=0.4), RUNS, {"user": 600, "run_queue": 400}),
         (worker(user_s=1.0, collector_s=0.25), RUNS, {"user": 750, "collector": 250}),
@@ -202,34 +199,6 @@ def test_runs_that_lack_a_reading_have_no_terms() -> None:
         terms_of(whole, blank),
     ):
         assert all(math.isnan(value) for value in terms.values())
-
-
-PART = st.floats(0, 0.4)
-COUNT = st.integers(0, 90)
-
-
-@given(
-    st.lists(st.tuples(PART, PART, PART, PART, COUNT, COUNT, COUNT), min_size=1, max_size=4),
-    st.booleans(),
-)
-def test_the_terms_always_add_up(
-    drawn: list[tuple[float, float, float, float, int, int, int]], finite: bool
-) -> None:
-    workers, calls = [], []
-    for user_s, system_s, collector_s, run_queue_s, futex, polls, running in drawn:
-        workers.append(
-            worker(
-                user_s=user_s,
-                system_s=system_s,
-                collector_s=collector_s,
-                run_queue_s=run_queue_s,
-                window_s=1.0 + user_s,
-            )
-        )
-        calls.append({"futex": futex, "epoll_wait": polls, "running": running + 1})
-    terms = terms_of(*workers, calls=calls, finite=finite)
-    assert sum(terms[name] for name in NAMES) == pytest.approx(terms["worker"], rel=1e-9)
-    assert all(terms[name] >= 0 for name in NAMES if name != "rest")
 
 
 def test_what_threads_were_found_in_is_a_share_of_all_samples() -> None:

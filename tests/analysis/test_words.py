@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.tables.ratios import BOUND, FEW, STATES
+from scaling.analysis.tables.ratios import FEW, STATES
 from scaling.analysis.tables.words import (
     COST,
     FARTHEST,
@@ -26,11 +26,9 @@ from scaling.analysis.tables.words import (
     blocks_to_decide,
     said,
     scale_of,
-    side_of,
     words,
 )
 from scaling.study.questions import CAPACITY, CPU, MEMORY, P99, THROUGHPUT
-from tests.support.studies import FakeStudy
 from tests.support.words import statements, worded
 
 
@@ -137,29 +135,6 @@ def test_what_is_open_says_how_many_blocks_would_decide_unless_they_are_too_many
 
 # --------------------------------------------------------------------------------------- invariants
 
-LOG = st.floats(-0.3, 0.3)
-WIDTH = st.floats(0.0, 0.2)
-
-
-@given(LOG, WIDTH, WIDTH, WIDTH, WIDTH, st.floats(0.0, 0.3), st.sampled_from(SCALES))
-def test_more_is_never_said_to_be_worse(
-    low: float, width: float, below: float, above: float, sure: float, more: float, scale: Scale
-) -> None:
-    """Where all ends rise, neither the side of the word nor the bound falls."""
-    row = pd.DataFrame(
-        {
-            "low_90": [low],
-            "high_90": [low + width],
-            "low_95": [low - below],
-            "high_sure": [low + width + above + sure],
-        }
-    )
-    first, then = (side_of(word(each, scale)) for each in (row, row + more))
-    assert first <= then
-    lows = np.array([low, low + more])
-    assert np.diff(at_most_percent(lows, scale))[0] <= 1e-9
-
-
 MANY = arrays.arrays(
     np.float64,
     st.tuples(st.integers(6, 14), st.integers(1, 3)),
@@ -249,11 +224,3 @@ def test_with_several_candidates_slower_rests_on_a_wider_interval() -> None:
     assert several["word"].tolist() == ["slightly slower"]
     few = worded(ratios[:7], np.ones((7, 1)), np.full((7, 1), 0.5))
     assert few["high_sure"].tolist() == few["high_95"].tolist()
-
-
-def test_a_gain_is_a_factor_and_a_share_of_n() -> None:
-    ratios = FakeStudy(workers=(1, 2), blocks=8, noise=0.0, tick_noise=0.0).study.ratios
-    (row,) = ratios[ratios["question"] == "gain"].to_dict("records")
-    assert (row["word"], row["why"]) == ("", "")
-    assert row["said"] == f"efficiency {50 * row['ratio']:.3g} %"
-    assert BOUND not in set(ratios["why"])
