@@ -1,7 +1,7 @@
 """`python -m workers.services.load.client`: sends requests, and prints the answers.
 
-A check of an application compares them. Standard input has one line, which says what is sent
-(`Client`); the line that is printed has all that came. SIGTERM ends the sending.
+A check of an application compares them. Standard input has one line with the requests (`Client`);
+one line is printed with all answers. SIGTERM ends the sending.
 """
 
 import asyncio
@@ -127,9 +127,9 @@ class Client:
         self._secrets: set[str] = set()
 
     def seen(self) -> dict[str, Any]:
-        """What came, as JSON: `sequence` by position, the different `answers` of each request, the
-        statuses of each where several were sent `at_once`, by the place of a request in `unsaved`
-        what its first answer has not. `secrets` are cookies, and what was saved.
+        """The answers as JSON: `sequence` by position, the different `answers` of each request, the
+        statuses of each where several were sent `at_once`, and in `unsaved`, by the place of a
+        request, the part that its first answer lacks. `secrets` are cookies and saved values.
         """
         return {
             "sequence": [_document(each) for each in self._sequence],
@@ -195,7 +195,7 @@ class Client:
     async def _exchange(self, pairs: Sequence[tuple[Asking, int]]) -> None:
         """Send a request on each lane at one instant, and take the answers.
 
-        What they save is what requests after these are sent with.
+        Later requests are sent with the values that these save.
         """
         sent = [(lane, filled(self._requests[place], self._values)) for lane, place in pairs]
         answers = await asyncio.gather(*(lane.ask(request) for lane, request in sent))
@@ -275,7 +275,7 @@ async def _until_told(client: Client) -> None:
 
 
 def main() -> None:
-    """Send what standard input says, and print what came."""
+    """Send the requests on standard input, and print the answers."""
     end_with_the_parent()
     http()  # imports while the servers do
     if line := sys.stdin.readline():

@@ -44,7 +44,7 @@ class Frames:
         self._parts: list[bytes] = []
         self.waiting: Sequence[bytes] = ()  # texts that are sent once it is a WebSocket
         self.answer: Response | None = None
-        self.refused: Response | None = None  # what comes in place of a WebSocket
+        self.refused: Response | None = None  # the answer in place of a WebSocket
 
     def to_send(self) -> bytes:
         """The bytes to write now."""
