@@ -108,6 +108,11 @@ broken cannot be imported: ModuleNotFoundError: No module named 'absent' (broken
 Add the package that has absent with --with"""
 
 
+# Both close the sockets that they make only after an OSError: `socket.create_server` and uvloop.
+leaves_sockets = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@leaves_sockets
 @pytest.mark.parametrize(
     ("code", "says"),
     [
@@ -130,10 +135,11 @@ def test_a_module_that_cannot_be_imported_is_named(shop: Path, code: str, says: 
     assert says in said
     assert ("--with" in said) is ("--with" in says)
     assert not {"listen", "bind"} & set(vars(__import__("socket").socket))
+    del caught
+    gc.collect()  # its socket, in this test
 
 
-# uvloop closes the sockets that it makes only after an OSError.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@leaves_sockets
 def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path) -> None:
     code = """
         import asyncio
