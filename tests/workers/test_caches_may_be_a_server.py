@@ -89,7 +89,8 @@ def test_workers_share_a_server_that_is_measured(
     valkey = used["valkey"]
     assert valkey.connections == 2 * CONNECTIONS
     assert (valkey.memory_bytes or 0) > 1 << 20
-    assert (valkey.cpu_s or 0) >= (valkey.window_cpu_s or 0) > 0
+    assert valkey.window_cpu_s is not None  # in ticks of 10 ms: it may be none of them
+    assert (valkey.cpu_s or 0) >= valkey.window_cpu_s
     assert valkey.facts["maxmemory-policy"] == "allkeys-lru"
     assert seen[0].startswith(f"unix://{place}/{PREFIX}")
     assert left_in(place) == []  # each run has a server of its own
