@@ -133,7 +133,7 @@ REQUESTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("hurried", "unrendered")
+@pytest.mark.usefixtures("hurried")
 def test_a_planted_token_is_in_no_file_and_in_no_line(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +141,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     tracebacks, and the study has all of its files.
     """
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
+    monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])  # which takes seconds
     hurry(monkeypatch, firsts=0)
     of_two = partial(check_application, workers=(2,))
     monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)

@@ -26,6 +26,15 @@ from dataclasses import dataclass
 from typing import Literal
 from workers import Rounds, Worker, Workload, parameter
 """
+# `python -m workers --describe` with `compute` alone of the built-in workloads.
+OF_COMPUTE = """
+import sys
+from workers import describe
+from workers.__main__ import main
+every = describe.built_in()
+describe.built_in = lambda: {"compute": every["compute"]}
+sys.exit(main(sys.argv[1:]))
+"""
 QUICK = {"warmup_s": 0.02, "window_s": 0.1, "ticks": 2}
 MIB = 1 << 20
 # In sub-interpreters: what is written in Python.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import workers.workloads.compute
 from scaling.builds.arms import parse_arm
 from scaling.journal.record import Cell, Description, ParameterFacts, decode_description
-from tests.support.children import BEGINNING, Own, captured, finish, unknown_keys
+from tests.support.children import BEGINNING, OF_COMPUTE, Own, captured, finish, unknown_keys
 from tests.support.once import made_once
 from workers.loops import LOOPS
 from workers.worker.workload import built_in, load_workload
@@ -207,16 +207,6 @@ ENTRY_POINTS = {
     "entry_points.txt": "[scaling.workloads]\nnap = nap:Theirs\n",
 }
 
-# Of the built-in workloads `compute` alone: what the others can do is known.
-WITH_COMPUTE = """
-import sys
-from workers.__main__ import main
-from workers import describe
-every = describe.built_in()
-describe.built_in = lambda: {"compute": every["compute"]}
-sys.exit(main(sys.argv[1:]))
-"""
-
 
 @pytest.fixture(scope="module")
 def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -235,7 +225,7 @@ def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if module != "nap"  # it has a name
             for word in ("--workload", f"{module}:Theirs")
         )
-        done = captured([sys.executable, "-c", WITH_COMPUTE, "--describe", *named], folder)
+        done = captured([sys.executable, "-c", OF_COMPUTE, "--describe", *named], folder)
         assert done.returncode == 0, done.stderr
         (folder / "description.json").write_text(done.stdout)
 

@@ -89,6 +89,7 @@ def test_published_applications_pass_in_threads(
     lines = (APPLICATIONS / name / "requests.jsonl").read_text().splitlines()
     asked: dict[str, Any] = {"factory": factory, "models": ("forked",) if kinds else ()}
     application = f"{name}.main:{'create_app' if factory else 'app'}"
-    found = check(application, list(map(json.loads, lines)), alone=1, **asked)
+    requests = list(map(json.loads, lines))[:: 3 if kinds else 1]  # of a ledger what books, too
+    found = check(application, requests, alone=1, **asked)
     assert [each.kind for each in found.findings] == kinds
     assert "threads" not in found.wrong_models

@@ -15,7 +15,7 @@ import pytest
 
 from scaling.builds.ready.imports import IMPORT_EACH
 from scaling.run.application_trial import FIND_OUT
-from tests.support.children import PATIENCE_S, Own, each_case, environment
+from tests.support.children import OF_COMPUTE, PATIENCE_S, Own, each_case, environment
 from tests.support.waiting import end, is_gone, says, wait_until
 
 pytestmark = pytest.mark.slow
@@ -146,7 +146,7 @@ with open("pid", "w") as pid:
 time.sleep(3600)
 """
 QUESTIONS = {
-    "description": ["-m", "workers", "--describe", "--workload", "hanging:Theirs"],
+    "description": ["-c", OF_COMPUTE, "--describe", "--workload", "hanging:Theirs"],
     "interface": ["-c", FIND_OUT, '["hanging:app", false, "auto", ""]', ""],
     "readiness": ["-c", IMPORT_EACH, '[["hanging"], [], 3600]'],
 }

@@ -94,7 +94,7 @@ def test_nothing_stays_behind_when_the_driver_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_driver_stopped_for_long_measures_the_group_again(tmp_path: Path) -> None:
-    with driven(tmp_path, window_s=2.0, MOST_STOPPED_S="2.0") as driver:
+    with driven(tmp_path, window_s=1.0, MOST_STOPPED_S="2.0") as driver:
         wait_until(lambda: says(tmp_path / "said", lines=5))
         assert left_of(driver.pid)
         driver.send_signal(signal.SIGSTOP)

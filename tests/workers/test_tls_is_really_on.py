@@ -123,23 +123,27 @@ def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls(
 ) -> None:
     """And where no certificate can be made."""
 
-    def refused(**parameters: str) -> dict[tuple[str, str], str]:
+    def refused() -> list[dict[str, Any]]:
         loops, path = ["asyncio", "uvloop", "rloop"], "workers.workloads.echo:Echo"
         with Isolation(["asyncio"]) as isolation:
-            found = refusals(path, Echo, loops, load_choices(Echo), isolation)
+            return refusals(path, Echo, loops, load_choices(Echo), isolation)
+
+    def reasons(found: list[dict[str, Any]], **parameters: str) -> dict[tuple[str, str], str]:
         asked = [each for each in found if each["parameters"] == parameters]
         return {(each["model"], each["loop"]): each["reason"] for each in asked}
 
     unshared = "workers of this model share nothing; only threads do"
     others = product((model for model in MODELS if model not in SHARING), ("asyncio", "uvloop"))
     rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
-    assert refused(tls="per-worker") == rloop
-    assert refused(tls="shared") == rloop | dict.fromkeys(others, unshared)
+    planned = refused()
+    assert reasons(planned, tls="per-worker") == rloop
+    assert reasons(planned, tls="shared") == rloop | dict.fromkeys(others, unshared)
     (tmp_path / "trustme.py").write_text("raise ModuleNotFoundError('no trustme here')")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, ROOT))))
     tls.certificate.cache_clear()
     why = "no certificate could be made: ModuleNotFoundError: no trustme here"
-    found = refused(tls="per-worker")
+    planned = refused()
+    found = reasons(planned, tls="per-worker")
     assert found["threads", "asyncio"] == f"CertificateError: {why}"
     assert found["interpreters", "asyncio"] == f"does not load in a sub-interpreter: {why}"
-    assert refused() == {}
+    assert reasons(planned) == {}
