@@ -21,9 +21,8 @@ came out at 1.03 ± 0.03. Nothing is left to warm up after 0.1 s.
 
 Of the variance between runs about two fifths is the machine's: neighbours correlate by 0.3 to 0.4,
 runs 16 places apart hardly at all. `scaling.study.plan.order` makes neighbours of the cells whose
-ratio is taken. By simulation the half-widths of the twelve gains of
-`scale` after ten minutes are 0.56 of those with windows of 2 s, a warm-up of 0.3 s and shuffled
-blocks; of that 0.90 is the order.
+ratio is taken. By simulation the half-widths of the twelve gains of `scale` after ten minutes are
+0.56 of those with windows of 2 s, a warm-up of 0.3 s and shuffled blocks; of that 0.90 is order.
 """
 
 from typing import NamedTuple

@@ -25,7 +25,7 @@ from tests.support.studies import FakeStudy
 WIDTH = 80
 COUNTED = "more rows with --details"
 NAMES = ("compare", "serve", "app-fastapi")
-ORDINARY = [each for each in FOLDERS if each.name in NAMES]
+ORDINARY = {each.name: each for each in FOLDERS if each.name in NAMES}
 BOTH = FakeStudy(
     arms=("3.14", "3.14t"),
     models=("threads", "processes"),
@@ -45,7 +45,7 @@ def ended(study: Study, width: int = WIDTH, folder: Path = Path("results/x")) ->
     return lines
 
 
-@pytest.mark.parametrize("folder", ORDINARY, ids=name_of)
+@pytest.mark.parametrize("folder", ORDINARY.values(), ids=name_of)
 def test_nothing_is_left_out_of_the_first_screen_of_an_ordinary_study(folder: Path) -> None:
     lines = ended(study_of(folder))
     assert lines[-3] == "page:   results/x/report.html"

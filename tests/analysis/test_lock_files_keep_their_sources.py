@@ -163,6 +163,7 @@ def test_a_lock_file_of_uv_is_read_alike(index: Index, tmp_path: Path) -> None:
     assert index.asked <= {"shop"}
 
 
+@pytest.mark.thorough
 def test_more_is_asked_of_the_index_that_a_file_names(index: Index, tmp_path: Path) -> None:
     """What is there instead of a wheel, and which later version has one."""
     with serving(tmp_path / "own") as own:
@@ -193,6 +194,7 @@ def test_an_index_of_a_file_wins_over_that_of_pip(
     assert index.asked == set()
 
 
+@pytest.mark.thorough
 def test_a_source_of_the_projects_own_and_an_address_are_not_looked_up(
     index: Index, tmp_path: Path
 ) -> None:

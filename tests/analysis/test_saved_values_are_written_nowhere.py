@@ -142,7 +142,9 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     """
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
     monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])  # which takes seconds
+    monkeypatch.setattr("scaling.study.plan.cells.aa_pairs", lambda *_: [])
     hurry(monkeypatch, firsts=0)
+    monkeypatch.setattr("scaling.run.check.state.ROUNDS", 1)
     of_two = partial(check_application, workers=(2,))
     monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)
     monkeypatch.setattr("scaling.run.application_trial.MODELS", ("forked",))
@@ -156,7 +158,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     assert done.returncode == 0, done.stderr
     files = [each for each in (tmp_path / "out").rglob("*") if each.is_file()]
     assert {"journal.jsonl", "check.json"} <= {each.name for each in files}
-    assert "6 cells" in done.stdout
+    assert "6 cells in 1 block = 6 runs" in done.stdout
     assert "Check: its answers are the same on several loops" in done.stdout
     journal = (tmp_path / "out" / "journal.jsonl").read_text()
     study = json.loads(journal.partition("\n")[0])["study"]

@@ -87,6 +87,7 @@ def test_every_derived_file_is_made_again_from_the_journal_alone(
     assert f"{len(drawn)} plots" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("undrawn")
 def test_remedies_run_on_a_real_build_and_end_with_each_over_none(
     command: Command, tmp_path: Path
