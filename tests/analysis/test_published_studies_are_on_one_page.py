@@ -1,5 +1,6 @@
 """`index.html` beside the machines has what their studies are about, and each row is a link."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -120,4 +121,7 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
         broken.write_text(text)
     (root / "epyc" / "compare" / "comparison.csv").unlink()
     assert set(ratios(root)["machine"]) == {"another one"}
+    about = root / "another one" / "scale" / "environment.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"simulated": True}))
+    assert ratios(root).empty
     assert index_page(tmp_path / "measured").count("<table") == 0, "without a study it is a page"

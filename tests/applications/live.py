@@ -88,7 +88,7 @@ class Desk:
                 raise LookupError("no such message")
             else:
                 known = self.knows(text)
-                await websocket.send_text("known" if known else text.upper())
+                await websocket.send_text("known" if known else f"{text}?")
 
     def note(self, request: Request) -> None:
         assert request.client
