@@ -96,18 +96,19 @@ def in_quarters(*rates: float) -> Change:
     return changing_ticks(change)
 
 
-def finishes_early(run: RunLine) -> RunLine:
-    """As a finite run: its first worker has but a few operations to do."""
+def finite(first_ends: int = -1, **of_the_first: Any) -> Change:
+    """As a finite run, whose first worker ends at this tick."""
 
     def ends(worker: WorkerRecord) -> WorkerRecord:
-        its, last = worker.ticks, -1 if worker.index else 6
+        its, last = worker.ticks, -1 if worker.index else first_ends
         names = ("instant_ns", "time_ns", "operations", "errors", "bytes")
         readings = {name: getattr(its, name) for name in names}
         return with_(
             worker, ticks=Ticks(**{name: [each[0], each[last]] for name, each in readings.items()})
         )
 
-    return with_(of_workers(run, ends), record__finite=True)
+    change = of_first(**of_the_first)
+    return lambda run: with_(change(of_workers(run, ends)), record__finite=True)
 
 
 def leaves(**what: Any) -> Change:
@@ -188,6 +189,7 @@ INVALID: list[tuple[str, Change, str]] = [
     ("gil-flipped", flips_in_a_worker, "by importing _bad"),
     ("not-all-busy", starts_late, "busy for 95"),
     ("not-all-busy", of_first(ticks__operations=[7] * 21), "1 worker(s) finished no operation"),
+    ("not-all-busy", finite(ticks__operations=[7, 7]), "1 worker(s) finished no operation at all"),
     ("slices-short", late_for_slices, "its slices have 0.4 s of 2: loops were late"),
     ("throttled", changing(disturbance__throttled_s=0.1), "for 0.10 s"),
     ("worker-errors", errs(0.05), "bad title"),
@@ -237,7 +239,7 @@ SUSPECT: list[tuple[str, Change, str]] = [
         in_quarters(0.8, 1, 1, 1),
         "warming: from one quarter of the window to a later one",
     ),
-    ("uneven-finish", finishes_early, "finished 70% of the time before the last"),
+    ("uneven-finish", finite(6), "finished 70% of the time before the last"),
     ("worker-errors", errs(0.001), "bad title"),
     ("machine-busy", changing(disturbance__steal_fraction=0.05), "hypervisor took 5.0%"),
     ("machine-busy", changing(disturbance__other_cpu_fraction=0.25), "0.5 of 2 CPUs"),

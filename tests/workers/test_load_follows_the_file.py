@@ -101,7 +101,7 @@ def test_websockets_are_kept_or_opened_anew(
     served: tuple[str, Desk], kept: bool, tmp_path: Path
 ) -> None:
     url, desk = served
-    request = {"websocket": "/ws", "send": ["a", "b"], "receive": ["A", "B"]}
+    request = {"websocket": "/ws", "send": ["a", "b"], "receive": ["a?", "b?"]}
     found = loaded(url, tmp_path, [request], "--rate=100", *["--no-keepalive"] * (not kept))
     assert found["errors"] == {}
     assert found["slip_ms"]["n"] == found["offered"]
