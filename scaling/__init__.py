@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from scaling.analysis.table.load import load as load
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
-    from scaling.report.study import ShownStudy as Study
-    from scaling.report.study import read as read
+    from scaling.report.notebook import ShownStudy as Study
+    from scaling.report.notebook import read as read
 
 _HOMES = {
-    "Study": "scaling.report.study:ShownStudy",
+    "Study": "scaling.report.notebook:ShownStudy",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
-    "read": "scaling.report.study:read",
+    "read": "scaling.report.notebook:read",
 }
 
 __all__ = ["Study", "__version__", "load", "number", "percent", "read"]

@@ -180,7 +180,7 @@ def command(
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that run in this process draw no plots and write empty pages: both take seconds."""
     monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])
-    monkeypatch.setattr("scaling.report.output.html", lambda *_: "")
+    monkeypatch.setattr("scaling.report.files.html", lambda *_: "")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Printing for a terminal or a pipe: names and paths come out as they are."""
+"""Consoles that print names and paths unchanged, to a terminal or a pipe."""
 
 from typing import TextIO
 
@@ -8,9 +8,9 @@ from rich.console import Console
 def new_console(
     *, stderr: bool = False, quiet: bool = False, file: TextIO | None = None
 ) -> Console:
-    """The only way in which a console is made here.
+    """Make a console without markup. All consoles are made here.
 
-    Rich reads a plain string, also one in a table's cell, as markup: `:100:` becomes an emoji
+    Rich reads a plain string, also in a cell of a table, as markup: `:100:` becomes an emoji
     (whatever `markup` says) and `[red]` a colour. Text from users and children must not change.
     """
     return Console(
@@ -19,5 +19,5 @@ def new_console(
 
 
 def say(console: Console, text: str) -> None:
-    """Print a text as it is, however long: paths and commands in it are there to be copied."""
+    """Print a text without wrapping, so that paths and commands in it can be copied."""
     console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)

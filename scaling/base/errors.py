@@ -11,9 +11,9 @@ import errno
 from collections.abc import Iterable
 from typing import ClassVar
 
-# The exit codes of what SIGINT (Ctrl-C) and SIGPIPE (no reader is left) end, as in shells.
+# Exit codes after SIGINT (Ctrl-C) and SIGPIPE (the reader has gone), as in shells.
 INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
-# What a disk refuses because it is full or fails, wherever on it one writes.
+# Errors of a full or failing disk.
 OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
@@ -30,7 +30,7 @@ class UsageError(ScalingError):
 
 
 # ------------------------------------------------------------------------------------------ suggest
-# Unknown names: the error suggests the nearest known one.
+# An error about an unknown name suggests the nearest known one.
 
 # Lowest ratio of difflib for a suggestion: "ehco" has 0.75 to "echo", "sleep" 0.4 to "compute".
 LIKENESS = 0.55

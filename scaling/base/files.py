@@ -1,4 +1,4 @@
-"""Files read with errors in a line, and written whole or not at all."""
+"""Reading of users' files, with errors of a line; writing of files, whole or not at all."""
 
 import glob
 import hashlib
@@ -12,11 +12,10 @@ from scaling.base.errors import UsageError
 
 
 def text_in(path: Path, absent: str = "cannot be read (No such file)") -> str:
-    """The text of a user's file, its line ends as they are, without a byte order mark; `absent` is
-    the error if there is none.
+    """The text of a user's file with its own line ends, without a byte order mark.
 
     Raises:
-        UsageError: it is not there, cannot be read, or is not UTF-8.
+        UsageError: it does not exist (with the message `absent`), cannot be read, or is not UTF-8.
     """
     try:
         return path.read_bytes().decode("utf-8-sig")
@@ -37,7 +36,7 @@ def text_or_empty(path: Path) -> str:
 
 
 def refusal(error: OSError) -> str:
-    """Why the system refuses to write, in words that fit into brackets."""
+    """Reason the system refuses to write, to be put into brackets."""
     if isinstance(error, FileExistsError):
         return "it is a file, not a folder"
     if isinstance(error, NotADirectoryError):
@@ -47,13 +46,13 @@ def refusal(error: OSError) -> str:
 
 @contextmanager
 def whole(file: Path) -> Iterator[Path]:
-    """A path to write to. It replaces `file` if all goes well, and is removed if not.
+    """A path to write to. The new file replaces `file` if no error occurs, else it is removed.
 
-    What a killed process of this host left unfinished of the same file is removed, too.
-    A pipe or a device (`/dev/stdout`) is written to directly: nothing can replace it.
+    Unfinished files of killed processes of this host are removed, too. A pipe or a device
+    (`/dev/stdout`) cannot be replaced, and is written to directly.
 
     Raises:
-        OSError: as any writing does.
+        OSError: the file cannot be written.
     """
     if file.exists() and not file.is_file():
         yield file
@@ -73,7 +72,7 @@ def whole(file: Path) -> Iterator[Path]:
 
 
 def _remove_unfinished(target: Path) -> None:
-    """Remove what processes of this host that are gone have left beside a file."""
+    """Remove the unfinished files of `target` whose processes, on this host, have ended."""
     import psutil
 
     for left in target.parent.glob(f".{glob.escape(target.name)}.{_host()}.*"):
@@ -83,8 +82,9 @@ def _remove_unfinished(target: Path) -> None:
 
 
 def _host() -> str:
-    """What tells the process ids of this host from those of others that write to the same folder:
-    a digest of its name, and of the container's part of its processes on Linux.
+    """A digest of this host's name, and on Linux of its PID namespace.
+
+    It tells process ids of this host from those of others that write to the same folder.
     """
     try:
         processes = Path("/proc/self/ns/pid").stat().st_ino

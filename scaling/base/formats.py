@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 BLANK = "–"
-ROUNDED_AWAY = 1e-12  # no figure is that small; what remains is rounding error
+ROUNDED_AWAY = 1e-12  # no figure is so small: this is rounding error
 DIGITS = 3  # the noise of a run never justifies more
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
@@ -30,7 +30,7 @@ def number(value: float) -> str:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """A number of a column that adds up: as many decimals in each, and no `-0.0`."""
+    """A number with a fixed number of decimals, for columns that add up; never `-0.0`."""
     return f"{round(value, decimals) + 0.0:,.{decimals}f}"
 
 
@@ -46,13 +46,13 @@ def percent(share: float) -> str:
 
 
 def percents(shares: Iterable[float]) -> str:
-    """The least and the most of some shares: `3.14 % to 12 %`; one where they read alike."""
+    """The range of some shares: `3.14 % to 12 %`; one share if both ends read alike."""
     ordered = sorted(shares)
     return " to ".join(dict.fromkeys(map(percent, (ordered[0], ordered[-1]))))
 
 
 def spread(shares: Iterable[float]) -> str:
-    """How far equal figures are apart: `±3.14 % to 12 %`; from 100 % on `a factor of 3.5`."""
+    """The range of differences of equal cells: `±3.14 % to 12 %`; above 100 % `a factor of 3.5`."""
     ordered = sorted(shares)
     least, most = ordered[0], ordered[-1]
     if most < 1:
@@ -82,13 +82,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def listed(things: Iterable[object]) -> str:
-    """`threads`, `threads and processes`, `a, b and c`; of none it raises `ValueError`."""
+    """`threads`, `threads and processes`, `a, b and c`. Raises `ValueError` for none."""
     *others, last = map(str, things)
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def duration(seconds: float) -> str:
-    """A duration as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    """A duration: `45 s`, `3 min 20 s`, `2 h 05 min`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -98,5 +98,5 @@ def duration(seconds: float) -> str:
 
 
 def now() -> str:
-    """This instant as journals have it: UTC, to the second, `2026-11-20T18:30:00Z`."""
+    """The time as journals have it: UTC, to the second, `2026-11-20T18:30:00Z`."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
-"""The models: what a worker is. An entry for each says what differs; the rest is asked of that.
+"""The models: an entry for each kind of worker, and functions of its facts.
 
-To add one, add it here, to `workers/host/models.py`, which starts its workers, and to the lines of
-`scaling/report/render/style.py`.
+To add a model, add it here, to `workers/host/models.py`, which starts its workers, and to the line
+styles of `scaling/report/render/style.py`.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ THREADS = "threads"
 PROCESSES = ("processes", "forked")  # a process for each worker: what threads are compared with
 MIXED = ("mixed", "mixed-forked")  # workers / K processes with K threads each
 
-# A model as an option names it, in regular expressions of both JSON Schema and Python.
+# The pattern of a model in an option, valid in JSON Schema and Python.
 PATTERN = (
     rf"^({'|'.join(name for name in MODELS if name not in MIXED)}"
     rf"|({'|'.join(MIXED)})(:([2-9]|[1-9][0-9]+|{CACHE}|{NODE}))?)$"
@@ -53,7 +53,7 @@ def kind_of(model: str) -> str:
 
 
 def model_of(model: str) -> Model:
-    """The facts of a model; of an unknown one its name alone."""
+    """The facts of a model; of an unknown model only its name."""
     kind = kind_of(model)
     return KNOWN.get(kind, Model(kind, kind))
 
@@ -86,9 +86,9 @@ def workers_in_words(model: str, workers: int) -> str:
 
 
 def parts_of(model: str) -> tuple[str, ...]:
-    """What a model consists of: threads and a kind of processes of a mixed one, else itself.
+    """The parts of a model: threads and a kind of processes of a mixed one, else itself.
 
-    What goes wrong in any of these goes wrong in the model.
+    A fault in any part is a fault of the model.
     """
     if not is_mixed(model):
         return (model,)
@@ -96,10 +96,10 @@ def parts_of(model: str) -> tuple[str, ...]:
 
 
 def checked_model(text: str, where: str) -> str:
-    """A model as an option names it: `threads`, `mixed:4`, `mixed-forked:node`.
+    """The model that an option names: `threads`, `mixed:4`, `mixed-forked:node`.
 
     Raises:
-        UsageError: there is no such model, or it is another one by its right name.
+        UsageError: there is no such model, or another name is right.
     """
     kind, colon, each = text.partition(":")
     if kind not in KNOWN:

@@ -1,4 +1,4 @@
-"""The names of sizings and questions, in the order in which they are listed."""
+"""Names that users type: sizings, primary questions, words for numbers of workers."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args
@@ -8,11 +8,11 @@ SIZINGS: Mapping[str, str] = {
     "strong": "the same work in flight in total",
 }
 
-# Kinds of ratio that a study can name as its primary questions, as comparison.csv calls them; those
-# of a study that names none.
-QUESTIONS = ("gain", "headline", "over processes", "version", "setting", "loop", "runtime")
+# Questions that a study may name as primary, as in comparison.csv; and the primary ones of a
+# study that names none.
+MAY_BE_PRIMARY = ("gain", "headline", "over processes", "version", "setting", "loop", "runtime")
 PRIMARY_QUESTIONS = ("gain", "over processes")
 
-# Numbers of workers that a machine decides (`scaling.machine.topology.worker_counts`).
+# Words for numbers of workers; the machine decides them (`scaling.machine.topology`).
 CountWord = Literal["1..cores", "cores", "cpus", "2x-cpus"]
 COUNT_WORDS: tuple[CountWord, ...] = get_args(CountWord)

@@ -1,1 +1,1 @@
-"""What is compared: arms, and the interpreters, environments and runtimes that they run on."""
+"""Arms that are compared, and the interpreters, environments and runtimes that they run on."""

@@ -1,8 +1,7 @@
 """Arms: a build plus the run-time settings under comparison, such as `3.14t+gil`.
 
-A setting is one entry of `scaling.builds.settings`: what it adds to the child's environment or
-cell, what must be read back inside the child as proof that it took effect, and where it fits. The
-name of an arm lists its settings in the order of the table, so one arm has one name.
+Settings are declared in `scaling.builds.settings`. The name of an arm lists its settings in the
+order of that table, so one arm has one name.
 """
 
 import re
@@ -20,10 +19,10 @@ from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Setting, Value
 from scaling.journal.record import Cell, ReadBack
 
-# Variables of the user's shell that must not reach a child, since they would change an arm behind
-# its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
+# Variables of the user's shell that must not reach a child. They would change an arm but not its
+# name (PYTHON_GIL, PYTHONMALLOC), the imports (PYTHONPATH), the state of glibc's malloc
 # (MALLOC_*, GLIBC_TUNABLES), the allocator (LD_PRELOAD), the C code of aiohttp and its packages
-# (*_NO_EXTENSIONS), or what FastAPI reports to others of each request (OTEL_*).
+# (*_NO_EXTENSIONS), or the telemetry of FastAPI (OTEL_*).
 SCRUBBED_PREFIXES = (
     "PYTHON",
     "MALLOC_",
@@ -47,7 +46,7 @@ PRELOAD = "LD_PRELOAD"
 class Arm:
     """A build and the names of its settings, in the order of the table.
 
-    Instead of a build it may have a runtime other than Python (`scaling.builds.runtimes`).
+    In place of a build it may have a runtime other than Python (`scaling.builds.runtimes`).
     """
 
     build: Build | Runtime
@@ -60,7 +59,7 @@ class Arm:
 
     @property
     def expected(self) -> ReadBack:
-        """What every process of a run on this arm must report."""
+        """The facts that every process of a run on this arm must report."""
         if isinstance(self.build, Runtime):
             return ReadBack(loop_class=self.build.loop_class)
         free = self.build.free_threaded
@@ -77,7 +76,7 @@ class Arm:
 
     @property
     def without_gil(self) -> bool:
-        """Whether its processes run without the GIL; a runtime that has none is no such arm."""
+        """Whether it is a build of Python that runs without the GIL."""
         return self.expected.gil_enabled is False
 
     @property
@@ -96,27 +95,27 @@ class Arm:
 
     @property
     def cell_fields(self) -> dict[str, object]:
-        """What the arm adds to the child's cell."""
+        """The fields that the arm adds to the child's cell."""
         fields: dict[str, object] = {}
         for setting in self._every_setting:
             fields |= setting.cell
         return fields | ({"switches": self.switches} if self.switches else {})
 
     def loop(self, asked: str) -> str:
-        """The loop that a cell on that loop really has: a setting may put another in its place."""
+        """The loop that runs where a cell asks for a loop: a setting may replace it."""
         return str(self.cell_fields.get("loop", asked))
 
     def unfit(self, cell: Cell) -> str | None:
-        """Why a setting cannot be used in a cell, or would change nothing; None if all can.
+        """Reason a setting cannot be used in a cell, or would change nothing there, or None.
 
-        Each setting is asked about the cell as the other settings leave it.
+        Each setting is checked on the cell as the other settings change it.
         """
         for setting in self._every_setting:
             others = Arm(self.build, tuple(each for each in self.settings if each != setting.name))
             loop, parameters = others.loop(cell.loop), {**cell.parameters, **others.parameters}
             if setting.workloads and cell.workload not in setting.workloads:
                 plural = "s" if len(setting.workloads) > 1 else ""
-                return f"{setting.name}: it is for workload{plural} {listed(setting.workloads)}"
+                return f"{setting.name} is for the workload{plural} {listed(setting.workloads)}"
             placed = msgspec.structs.replace(cell, loop=loop, parameters=parameters)
             if reason := setting.unfit(placed):
                 return f"{setting.name}: {reason}"
@@ -168,10 +167,7 @@ def parse_arm(text: str) -> Arm:
 
 
 def switched(arms: Iterable[str]) -> list[str]:
-    """A line for each switch that these arms have, since no figure explains it.
-
-    Arms of a later version are ignored.
-    """
+    """A line about each setting with switches in these arms; unknown settings are ignored."""
     names = {name for arm in arms for name in arm.split("+")[1:]}
     return [
         f"+{name}: {setting.summary}."
@@ -186,7 +182,7 @@ def build_of(arm: str) -> str:
 
 
 def settings_of(arm: str) -> list[Setting]:
-    """The settings in an arm's name, without those of a later version."""
+    """The settings in an arm's name, without unknown ones."""
     return [SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS]
 
 
@@ -200,12 +196,10 @@ def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:
 
 
 # ------------------------------------------------------------------------------------- version arms
-# The arms of one Python version, and the part that each plays in a comparison.
-#
-# An arm is its build and its settings; what a comparison needs to know is which of them are rungs
-# of the ladder (`scaling.builds.settings.interpreter`), which have the GIL, and which one does not.
+# The arms of one Python version, and their parts in comparisons: which are rungs of the ladder
+# (`scaling.builds.settings.interpreter`), which have the GIL, and which one does not.
 
-# What is added to a version at each rung, and what changes on the way to it from the one before.
+# The rungs: the suffix of a version, and what changes from the rung before.
 RUNGS = (("", ""), ("+mimalloc", "allocator"), ("t+gil", "build"), ("t", "GIL"))
 
 VERSION = re.compile(r"3\.(\d+)")  # not another runtime
@@ -213,7 +207,7 @@ VERSION = re.compile(r"3\.(\d+)")  # not another runtime
 
 @dataclass(frozen=True, slots=True)
 class VersionArms:
-    """One Python version, such as `3.14`; its arms are named after it, measured or not."""
+    """The arms of a Python version, such as `3.14`, measured or not."""
 
     version: str
 
@@ -224,7 +218,7 @@ class VersionArms:
 
     @property
     def with_gil(self) -> tuple[str, str]:
-        """The arms that people run today; the better of them is the baseline."""
+        """The arms with the GIL; the better of them is the baseline."""
         return self.version, f"{self.version}+mimalloc"
 
     @property
@@ -234,13 +228,11 @@ class VersionArms:
 
     @property
     def challengers(self) -> list[tuple[str, str]]:
-        """Arm and model of what is compared with processes: threads without the GIL, interpreters
-        on every rung.
-        """
+        """Arm and model of the cells that are compared with processes."""
         return [(self.free, "threads"), *((arm, "interpreters") for arm in self.rungs)]
 
     def changes(self, before: str, after: str) -> str:
-        """What differs between two rungs: `allocator`, `allocator and build`."""
+        """The differences between two rungs: `allocator`, `allocator and build`."""
         first, last = self.rungs.index(before), self.rungs.index(after)
         *others, name = [change for _, change in RUNGS[first + 1 : last + 1]]
         return f"{', '.join(others)} and {name}" if others else name

@@ -1,4 +1,4 @@
-"""Why a package could not be built from its source: a line for the user, all of it in a log."""
+"""The failure of a build from source: the reason in a line for the user, the output in a log."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from scaling.builds import cache, uv_tool
 
 FAILED = re.compile(r"Failed to (?:download and )?build `([\w.-]+)(?:==([^`\s]+))?")
-OF_SCRIPT = "--- stderr"  # what a build script of Cargo says follows
-# An error of a compiler, or an exception; not what says that a command failed.
+OF_SCRIPT = "--- stderr"  # the output of a build script of Cargo follows
+# An error of a compiler, or an exception, but not the message that a command failed.
 ERROR = re.compile(
     r"error(\[\w+\])?: (?!command|failed to run|could not compile|subprocess)", re.IGNORECASE
 )
@@ -19,7 +19,7 @@ MOST = 200  # characters of a reason
 
 @dataclass(frozen=True)
 class BuildFailure:
-    """The package that could not be built; its version is empty where it has another source."""
+    """A package that could not be built; the version is empty if it is from no index."""
 
     name: str
     version: str
@@ -41,7 +41,7 @@ def build_failure(stderr: str) -> BuildFailure | None:
 
 
 def keep_log(failure: BuildFailure, build: str, stderr: str) -> Path:
-    """Write what was printed into the cache; return the file.
+    """Write the output of a build to a log in the cache; return the file.
 
     Raises:
         OSError: it cannot be written.
@@ -54,8 +54,9 @@ def keep_log(failure: BuildFailure, build: str, stderr: str) -> Path:
 
 
 def reason_in(printed: str) -> str:
-    """The line of what a build printed that says most: a build script's own words, else the first
-    error, else the last line.
+    """The most informative line of a build's output.
+
+    It is the first line of a build script's own output, else the first error, else the last line.
     """
     text = printed.partition("\nhint:")[0].partition("[stderr]")
     lines = [line.strip() for line in (text[2] or text[0]).splitlines() if line.strip()]

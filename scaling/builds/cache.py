@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from scaling.base.errors import ScalingError
 
 Say = Callable[[str], None]
-"""Takes one line of plain text that is meant for the user."""
+"""Called with one line of plain text for the user."""
 
 
 def folder() -> Path:
@@ -39,9 +39,9 @@ def make_whole(
 ) -> None:
     """Make the folder (or file) `destination` once, whole or not at all.
 
-    `fill` gets an empty temporary folder and returns the path in it that becomes `destination`.
-    One process at a time does this; others wait and then find it made. The next process removes
-    what an interrupted one left behind, and a folder that is no longer `whole`.
+    `fill` gets an empty temporary folder and returns the path in it that becomes `destination`. One
+    process at a time makes it, while others wait. The next process removes the rest of an
+    interrupted one, and a folder that is no longer `whole`.
 
     Raises:
         ScalingError: the cache folder cannot be written.

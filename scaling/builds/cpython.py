@@ -1,20 +1,18 @@
-"""CPython: the builds that can be studied, and an interpreter as its binary describes itself.
+"""CPython: the builds that can be studied, and the facts of an interpreter.
 
-A build is named by its minor version, with a `t` if it is free-threaded: `3.14`, `3.14t`. What an
-interpreter is, the binary itself reports, whatever its name or folder.
+A build is named by its minor version, with a `t` if it is free-threaded: `3.14`, `3.14t`. The
+binary of an interpreter reports its facts itself, whatever its name or folder.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import shlex
 import subprocess
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError, unknown
 
 VERSIONS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 """The builds that an arm may name, the oldest first; each has a nox session of its own."""
@@ -22,7 +20,7 @@ VERSIONS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 
 @dataclass(frozen=True, order=True)
 class Build:
-    """One kind of CPython binary: a minor version, with or without the GIL."""
+    """A kind of CPython binary: a minor version, with or without the GIL."""
 
     minor: int
     free_threaded: bool
@@ -45,17 +43,12 @@ def parse_build(name: str) -> Build:
     """The build called `name`.
 
     Raises:
-        UsageError: there is no such build; the message lists those that there are.
+        UsageError: there is no such build; the message lists all builds.
     """
     known = {build.name: build for build in BUILDS}
-    if name in known:
-        return known[name]
-    if patch := re.fullmatch(r"(3\.\d+)\.\d+(t?)", name):
-        near = [patch[1] + patch[2]]
-    else:
-        near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]}?" if near and near[0] in known else ""
-    raise UsageError(f"there is no build {name!r}.{hint} Builds: {', '.join(known)}.")
+    if name not in known:
+        raise unknown("build", name, known)
+    return known[name]
 
 
 # -------------------------------------------------------------------------------------- interpreter
@@ -106,17 +99,17 @@ class Interpreter:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What it is, wherever it was found: one binary has one environment."""
+        """All facts but the origin: one binary has one environment, wherever it was found."""
         return {name: str(value) for name, value in asdict(replace(self, origin="")).items()}
 
     @property
     def flags(self) -> str:
-        """How it was compiled: `-O3`, `PGO` or `PGO+LTO`."""
+        """The optimisation of its build: `-O3`, `PGO` or `PGO+LTO`."""
         made = [name for name, used in (("PGO", self.pgo), ("LTO", self.lto)) if used]
         return "+".join(made) or "-O3"
 
     def comparable_with(self, other: Interpreter) -> bool:
-        """Whether the two differ in nothing but the GIL, as far as can be known."""
+        """Whether two interpreters differ only in the GIL, as far as known."""
         mine = (self.version, self.origin, self.pgo, self.lto, self.compiler, self.debug)
         return mine == (
             other.version, other.origin, other.pgo, other.lto, other.compiler, other.debug,
@@ -124,7 +117,7 @@ class Interpreter:
 
 
 def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
-    """Ask the binary `executable` what it is.
+    """Run the binary `executable` to get its facts.
 
     Raises:
         ScalingError: it does not run, or is not CPython.
@@ -162,7 +155,7 @@ def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
 
 
 def _why(error: OSError | subprocess.SubprocessError | ValueError) -> str:
-    """In words, without the program that it was given."""
+    """Reason for an error, without the program that was run."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, subprocess.TimeoutExpired):
@@ -173,6 +166,6 @@ def _why(error: OSError | subprocess.SubprocessError | ValueError) -> str:
 
 
 def marker_variables(version: str) -> dict[str, str]:
-    """What a marker may ask of a Python `version`, such as `3.14.7`."""
+    """Variables of environment markers for a Python `version`, such as `3.14.7`."""
     minor = ".".join(version.split(".")[:2])
     return {"python_version": minor, "python_full_version": version.rstrip("+")}

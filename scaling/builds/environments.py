@@ -1,8 +1,8 @@
-"""What a child can import: an environment made from pinned requirements, and the package `workers`.
+"""Environments of children: pinned packages, a user's own requirements, and the package `workers`.
 
-A child must import what its workload needs and nothing else, so its environment holds exactly that:
-no pip, no pandas. There is one for each interpreter and group of pins. They are cached under the
-hash of everything that they are made from.
+A child must be able to import what its workload needs and nothing else, so its environment has no
+pip and no pandas. Each interpreter and group of pins has an environment, cached under the hash of
+everything that it is made from.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from scaling.builds.uv_tool import Uv
 PINS = Path(__file__).parent / "pins"
 
 OF_CHILDREN = ("child", "tls", "serve", "stack", "cache", "broadcast", "loops")
-"""Groups for children: the last one has everything, the first one what all of them have.
+"""Groups of pins for children. `child` is in all of them, `loops` has everything.
 
-A package without a wheel is left out: the plan refuses what needs it, by name.
+A package without a wheel is left out; the plan then refuses cells that need it, by name.
 """
 
-# Every package has a hash, and a missing wheel is an error: nothing is compiled silently, since
-# what is measured must not depend on the local compiler.
+# Every package has a hash, and a missing wheel is an error: results must not depend on the local
+# compiler.
 PINNED = ("--require-hashes", "--no-build")
 
-FACTS = "environment.json"  # in its folder
+FACTS = "environment.json"  # in the folder of an environment
 
 
 class NoWheelError(ScalingError):
@@ -51,7 +51,7 @@ class Own(Protocol):
     """A user's own requirements, installed after the pinned ones and without hashes."""
 
     def made_from(self, version: str) -> Iterable[object]:
-        """What the packages installed for Python `version` depend on, for a key."""
+        """Everything that decides which packages are installed for Python `version`, for a key."""
 
     def install(self, uv: Uv, command: Sequence[str], interpreter: Interpreter, say: Say) -> None:
         """Install them with uv's `command`.
@@ -69,7 +69,7 @@ def ensure(
     say: Say,
     uv: Uv = uv_tool.run,
 ) -> Path:
-    """The Python of the environment of `interpreter` with the pins of `group`, which is made once.
+    """The Python of the environment of `interpreter` with the pins of `group`; made if missing.
 
     Raises:
         NoWheelError: a package has no wheel for this interpreter (groups outside `OF_CHILDREN`).
@@ -104,13 +104,13 @@ def ensure(
 
 
 def left_out(python: Path) -> dict[str, str]:
-    """Name → reason, of the pinned packages that the environment of this Python cannot have."""
+    """Reasons, by name, of pinned packages that the environment of this Python lacks."""
     facts = json.loads((python.parents[1] / FACTS).read_text(encoding="utf-8"))
     return dict(facts["left_out"])
 
 
 def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> Path | None:
-    """The same of the first of `interpreters` that has wheels for all of `group`."""
+    """The Python of the first environment that has wheels for all of `group`, or None."""
     for interpreter in interpreters:
         try:
             return ensure(interpreter, group=group, say=say)
@@ -140,7 +140,7 @@ def pins_sha256(group: str = "child") -> str:
 def _install_pins(
     uv: Uv, install: Sequence[str], pins: Path, build: str, temporary: Path
 ) -> dict[str, str]:
-    """Install everything in `pins` that has a wheel; return what has none, and why."""
+    """Install the packages of `pins` that have a wheel; return reasons for the others, by name."""
     together = uv([*install, *PINNED, "-r", str(pins)])
     if together.returncode == 0:
         return {}
@@ -162,7 +162,7 @@ def _install_pins(
             left_out[name] = f"no wheel of {name} for {build}"
         else:
             uv_tool.must(answer, name)
-    if not left_out:  # each alone can be installed: why all together cannot is unknown
+    if not left_out:  # each package alone can be installed, so the reason is another one
         uv_tool.must(together, f"the packages of {pins.stem!r}")
     if kept:
         alone.write_text("".join(kept), encoding="utf-8")
@@ -212,10 +212,10 @@ def python_of(folder: Path) -> Path:
 
 
 # --------------------------------------------------------------------------------------- child path
-# How a child finds the package `workers`, and nothing else of ours.
+# A folder from which a child can import `workers`, and nothing else of this project.
 #
-# The folder that holds `workers` also holds `scaling` (and, when installed, all other packages). A
-# child must not be able to import those, so its path has a folder with `workers` only.
+# The folder of `workers` also has `scaling` (and, when installed, all other packages), which a
+# child must not be able to import. So its path has a folder with `workers` alone.
 
 NO_CODE = ("__pycache__", "node_modules", "site-packages")
 NOT_SOURCE = shutil.ignore_patterns("__pycache__")
@@ -243,7 +243,7 @@ def workers_folder() -> Path:
 def workers_path(folder: Path | None = None) -> Iterator[Path]:
     """A folder for a child's PYTHONPATH that contains `workers` only.
 
-    It stays in the cache, since a driver that is killed could not remove it.
+    The folder stays in the cache, since a killed driver could not remove it.
     """
     source = (folder or workers_folder()).resolve()
     place = hashlib.sha256(str(source).encode()).hexdigest()[:16]
@@ -265,20 +265,17 @@ def _link(link: Path, source: Path) -> None:
 
 
 def workers_source_hash(folder: Path | None = None) -> str:
-    """SHA-256 over the package `workers`, which measures: it is part of a study's identity.
-
-    When it is edited, the next study is another one.
-    """
+    """SHA-256 over the package `workers`: an edited `workers` makes another study."""
     return _sha256([(folder or workers_folder(), "")])
 
 
 def own_source_hash(folders: Sequence[str]) -> str | None:
-    """The same over the Python files in a user's own folders; None without any folder."""
+    """SHA-256 over the Python files in a user's own folders; None without any folder."""
     return _sha256([(Path(each), ".py") for each in folders]) if folders else None
 
 
 def _sha256(sources: Iterable[tuple[Path, str]]) -> str:
-    """SHA-256 over files in folders, by names that end so, and over their names."""
+    """SHA-256 over the names and contents of files in folders, each with an ending of names."""
     digest = hashlib.sha256()
     for root, ending in sources:
         for path in _files(root, ending):

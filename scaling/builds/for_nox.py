@@ -1,4 +1,4 @@
-"""All that the nox sessions need of this package: Pythons to start `scaling` and the tests with.
+"""The Pythons that nox sessions start `scaling` and the tests with.
 
 This file and what it imports run on Python 3.10 with nox's own dependencies.
 """
@@ -25,7 +25,7 @@ def pythons(builds: Sequence[str], group: str, say: Say) -> dict[str, str]:
     """For each of `builds`, the Python of its environment with the pins of `group`.
 
     Raises:
-        ScalingError: there is no such build, or its environment cannot be made. So do all here.
+        ScalingError: there is no such build, or its environment cannot be made; by all functions.
     """
     found = interpreters.ensure(builds, say=say)
     return {
@@ -44,7 +44,7 @@ def analysis_python(builds: Sequence[str], say: Say, *, pgo: bool) -> str:
 
 
 def available(say: Say, *, pgo: bool) -> list[str]:
-    """The builds of all versions that can be had."""
+    """The builds of all versions that can be installed."""
     return interpreters.available(VERSIONS, pgo=pgo, say=say)
 
 

@@ -1,4 +1,4 @@
-"""The package indexes that requirements files name: they win over those that pip is set to."""
+"""The package indexes that requirements files name, which win over pip's settings."""
 
 import os
 import re
@@ -15,7 +15,7 @@ MAIN = ("-i", "--index-url")
 
 
 def index_options(file: Path) -> Iterator[str]:
-    """The options of a requirements file, and of those that it names, about package indexes."""
+    """The options about package indexes in a requirements file, and in files that it includes."""
     if is_lock(file) or file.suffix == ".toml" or not file.is_file():
         return
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -28,9 +28,9 @@ def index_options(file: Path) -> Iterator[str]:
 
 
 def variables_for(options: Iterable[str]) -> dict[str, str]:
-    """Variables for uv with which a file's own index wins over pip's settings, as it does in pip.
+    """Variables for uv with which an index in a file wins over pip's settings, as in pip.
 
-    uv's own variables win over a file, and so would pip's settings, which it gets by them.
+    uv gets pip's settings as its own variables, which would win over a file.
     """
     main, names = any(each.split()[0] in MAIN for each in options), PASSED_ON["index-url"]
     return {names[0]: ""} if main and not any(map(os.environ.get, names)) else {}

@@ -1,13 +1,13 @@
-"""Where this machine has what no Python package brings: programs, and libraries to preload.
+"""Programs, servers and libraries that are installed on this machine, beside Python packages.
 
-Plans and arms ask here and nowhere else, so that a test can plan for another machine.
+Plans and arms look here and nowhere else, so that a test can plan for another machine.
 """
 
 import os
 from functools import cache
 from pathlib import Path
 
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where servers are; not on every user's PATH
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # of servers; not on every user's PATH
 # Where distributions put libraries: Debian's multiarch folders, then those of others.
 FOLDERS = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
@@ -21,7 +21,7 @@ URLS = (POSTGRES, VALKEY)
 
 
 def program(name: str) -> str | None:
-    """The program of that name on PATH or among the servers; None where it is not installed."""
+    """The path of a program on PATH or in `SBIN`, or None."""
     import shutil  # `--help` needs the names above alone
 
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SBIN]))
@@ -29,7 +29,7 @@ def program(name: str) -> str | None:
 
 @cache
 def library(name: str) -> Path | None:
-    """The library of that file name; None where it is not installed."""
+    """The path of a library by its file name, or None."""
     root = Path("/")
     found = (path for folder in FOLDERS for path in root.glob(f"{folder[1:]}/{name}"))
     return next(found, None)

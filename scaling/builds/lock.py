@@ -1,8 +1,8 @@
-"""A lock file (PEP 751) for one interpreter: each package from the source that the file names.
+"""A lock file (PEP 751, or of uv) read for one interpreter.
 
-An index resolves a name only where the file has the package from that index. What the file has from
+A package that the file has from the index in use is installed by name and version. A package from
 elsewhere (a repository, a folder, an archive, another index) is installed as written, so that no
-other package of the same name can take its place.
+package of the same name can take its place.
 """
 
 import tomllib
@@ -36,7 +36,7 @@ class Locked:
     """The packages of a lock file that one interpreter needs.
 
     `pins` are requirements (`name==version`) for the index in use. `written` are entries that are
-    installed as they are; their paths are absolute. `left_out` says what else the file has.
+    installed as written; their paths are absolute. `left_out` names the other packages.
     """
 
     pins: tuple[str, ...]
@@ -50,10 +50,10 @@ def is_lock(file: Path) -> bool:
 
 
 def read_lock(file: Path, version: str) -> Locked:
-    """What a lock file has for Python `version`, such as `3.14.7`, with its default groups.
+    """The packages of a lock file for Python `version`, such as `3.14.7`, with default groups.
 
     Raises:
-        UsageError: it cannot be read, or is the lock file of another tool.
+        UsageError: the file cannot be read, or is the lock file of another tool.
     """
     if file.name.endswith(".lock") and file.name != UV_LOCK:
         raise UsageError(
@@ -73,13 +73,13 @@ def read_lock(file: Path, version: str) -> Locked:
 
 
 def text_of(entries: Iterable[Entry]) -> str:
-    """The text of a lock file with these packages, which uv installs."""
+    """The text of a lock file with these packages, for uv."""
     kept = [{key: value for key, value in each.items() if key != "marker"} for each in entries]
     return tomli_w.dumps({"lock-version": "1.0", "created-by": "scaling", "packages": kept})
 
 
 def _exported(file: Path, folder: Path) -> Path:
-    """A lock file of uv in the standard's form."""
+    """Export a lock file of uv as `pylock.toml`; return that file."""
     made = folder / "pylock.toml"
     options = ["--frozen", "--no-dev", "--format", "pylock.toml", "--quiet", "-o", str(made)]
     answer = uv_tool.run(["export", "--project", str(file.absolute().parent), *options])
@@ -91,7 +91,7 @@ def _exported(file: Path, folder: Path) -> Path:
 def _of_interpreter(
     lock: Pylock, entries: Iterable[Entry], version: str, file: Path, base: Path
 ) -> Locked:
-    """Select what the interpreter needs. Paths of the entries are relative to `base`."""
+    """The packages that the interpreter needs. Paths of the entries are relative to `base`."""
     variables: dict[str, str | AbstractSet[str]] = {**marker_variables(version)}
     variables["dependency_groups"] = frozenset(lock.default_groups or ())
     indexes = {PYPI, *map(_plain, uv_tool.indexes())}
@@ -111,13 +111,13 @@ def _of_interpreter(
 
 
 def _of_lock(lock: Pylock) -> Iterator[str]:
-    """What is only installed where somebody asks for it: extras, and groups beside the default."""
+    """Optional packages of a lock file: extras, and groups other than the default."""
     default = lock.default_groups or ()
     yield from _optional(lock.dependency_groups or (), default, lock.extras or ())
 
 
 def _of_uv(file: Path) -> Iterator[str]:
-    """The same of uv's own file, whose export no longer has it; `dev` is left out, too."""
+    """Optional packages of uv's own file, which its export lacks; `dev` is optional, too."""
     project = file.with_name("pyproject.toml")
     settings = tomllib.loads(project.read_text(encoding="utf-8")) if project.is_file() else {}
     default = settings.get("tool", {}).get("uv", {}).get("default-groups", ())
@@ -139,12 +139,12 @@ def _optional(
 
 
 def _holds(folder: Path, file: Path) -> bool:
-    """Whether a folder is that of the project whose lock file this is."""
+    """Whether a folder is the project of this lock file."""
     return file.resolve().is_relative_to(folder.resolve())
 
 
 def _is_of_index(package: Package, indexes: set[str]) -> bool:
-    """Whether PyPI, or an index that uv is set to, is where the lock file has a package from."""
+    """Whether a package comes from PyPI or an index that uv is set to."""
     files = [*(package.wheels or ()), *([package.sdist] if package.sdist else ())]
     if package.version is None or not files or any(each.path for each in files):
         return False
@@ -160,7 +160,7 @@ def _plain(url: str) -> str:
 
 
 def _absolute(entry: Entry, base: Path) -> Entry:
-    """An entry that can stand in a lock file in any folder."""
+    """An entry with absolute paths."""
 
     def moved(source: Entry) -> Entry:
         return (

@@ -1,4 +1,4 @@
-"""A user's own requirements, which come into a child's environment beside the pinned packages."""
+"""A user's own requirements, installed into a child's environment after the pinned packages."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,18 @@ from scaling.builds.lock import Locked, is_lock, read_lock, text_of
 from scaling.builds.uv_tool import Uv
 
 type Step = tuple[str, list[str], dict[str, str]]
-"""What is installed, by which arguments of uv, and with which variables for it."""
+"""A name for messages, arguments of uv, and variables for uv."""
 
 
 @dataclass(frozen=True)
 class OwnRequirements:
-    """Requirements as for pip, and files: of requirements, or lock files."""
+    """Requirements as in requirements.txt, and files: of requirements, or lock files."""
 
     names: Sequence[str] = ()
     files: Sequence[str] = ()
 
     def made_from(self, version: str) -> Iterator[object]:
-        """What the packages installed for Python `version` depend on, for a key.
+        """Everything that decides which packages are installed for Python `version`, for a key.
 
         Raises:
             UsageError: a file cannot be read.
@@ -40,8 +40,8 @@ class OwnRequirements:
     def install(self, uv: Uv, command: Sequence[str], interpreter: Interpreter, say: Say) -> None:
         """Install them with uv's `command`.
 
-        A package without a wheel is named, and built from its source. What a lock file has from
-        elsewhere than an index is installed as written, and not resolved for others either.
+        A package without a wheel is reported, and built from its source. A package that a lock
+        file has from elsewhere than an index is installed as written, whatever requires it.
 
         Raises:
             UsageError: something cannot be read or installed.
@@ -56,7 +56,7 @@ class OwnRequirements:
                 _install(own_uv, command, wanted, names, interpreter.build, say)
 
     def _steps(self, locks: Sequence[Locked], folder: Path) -> Iterator[Step]:
-        """What is installed one after the other; files are written to `folder`."""
+        """The steps of the installation; files are written to `folder`."""
         pins = [pin for each in locks for pin in each.pins]
         if pins:  # a lock file is complete: nothing is added to it
             file = _put(folder / "pins.txt", "\n".join(pins))
@@ -83,7 +83,7 @@ def _put(file: Path, text: str) -> str:
 def _install(
     uv: Uv, command: Sequence[str], wanted: Sequence[str], names: str, build: str, say: Say
 ) -> None:
-    """Install what is wanted from wheels; then, if one is missing, from sources too.
+    """Install from wheels; if a wheel is missing, from sources, too.
 
     Raises:
         UsageError: it cannot be installed.
@@ -93,15 +93,15 @@ def _install(
         return
     missing = uv_tool.without_wheel(answer)
     if missing:
-        say(f"  {missing} has no wheel for {build}: it is built from its source")
+        say(f"  {missing} has no wheel for {build}: building it from its source")
     answer = uv([*command, *wanted])
     if answer.returncode == 0:
         return
     if failure := build_failure(answer.stderr):
         raise UsageError(
             f"{failure.package} has no wheel for {build}, and its source does not build: "
-            f"{failure.reason}\nLeave it out, or ask for a version that has a wheel. All that the "
-            f"build printed: {keep_log(failure, build, answer.stderr)}"
+            f"{failure.reason}\nLeave it out, or ask for a version that has a wheel. Output of the "
+            f"build: {keep_log(failure, build, answer.stderr)}"
         )
     if missing and uv_tool.without_wheel(answer) == missing:
         raise UsageError(
@@ -126,7 +126,7 @@ def _text(file: Path) -> str:
 
 
 def _stamped(requirement: str) -> str:
-    """A requirement; one that is a folder or file, with the time of its last change."""
+    """A requirement; a folder or file has the time of its last change added."""
     path = Path(requirement)
     if not path.exists():
         return requirement

@@ -1,6 +1,6 @@
-"""An arm ready to be measured: which program is started, how, and what can run on it.
+"""An arm prepared for measuring: the program that is started, and a description of what can run.
 
-A Python's environment says so itself (`python -m workers --describe`), asked once and kept.
+A Python's environment describes itself (`python -m workers --describe`); the answer is cached.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ from scaling.journal.record import (
 
 @dataclass(frozen=True)
 class PreparedArm:
-    """An arm ready to be measured: the interpreter of its environment, and what can run there.
+    """An arm prepared for measuring: `program` is the Python of its environment.
 
     A runtime other than Python has its own `program` and `arguments`; `runtime` is its version.
     `origin` is where the build came from.
@@ -62,7 +62,7 @@ class PreparedArm:
 
     @property
     def is_there(self) -> bool:
-        """Whether anything can run on it: a runtime may not be installed."""
+        """Whether it is installed, which a runtime may not be."""
         return self.is_python or self.runtime is not None
 
 
@@ -70,15 +70,15 @@ def child_environment(arm: Arm, search_path: Iterable[str]) -> dict[str, str]:
     """Environment variables of an arm's children, which import from `search_path` only."""
     return arm.child_environment(os.environ) | {
         "PYTHONPATH": os.pathsep.join(search_path),
-        "PYTHONSAFEPATH": "1",  # the folder that the user happens to stand in is not searched
+        "PYTHONSAFEPATH": "1",  # the current folder is not searched
     }
 
 
 # ----------------------------------------------------------------------------------------- describe
 
 DESCRIBE_LIMIT_S = 120.0
-# Of a shell, what can change the answer: what an arm sets, search paths, home, locale, TLS. The
-# rest is not passed on, so that each shell gets the answer that is kept.
+# Variables that can change the answer: those that an arm sets, search paths, home, locale, TLS. The
+# others are not passed on, so that each shell gets the cached answer.
 ASKED_WITH = (
     *SCRUBBED_PREFIXES,
     *("PATH", "LD_", "DYLD_", "HOME", "TMPDIR", "LANG", "LC_", "OPENSSL_", "SSL_"),
@@ -88,20 +88,20 @@ ASKED_WITH = (
 def describe(
     python: str, environment: Mapping[str, str], workloads: Sequence[str] = ()
 ) -> Description:
-    """Ask a child environment what can be run in it; `workloads` are a user's own.
+    """The description of a child environment; `workloads` are a user's own.
 
     Raises:
-        ScalingError: it fails, or answers with something other than a description.
+        ScalingError: the child fails, or its answer is no description.
     """
     return _decoded(python, _ask(python, tuple(environment.items()), tuple(workloads)))
 
 
 def described(python: str, environment: Mapping[str, str], source: str) -> Description:
-    """What an environment of ours says, which takes it a second or two: kept from the last time.
+    """The description of an environment of ours, from the cache: to ask takes a second or two.
 
-    It is asked with `ASKED_WITH` of its variables, and again when these, `source`, which is the
-    digest of the code that answers, or the system have changed. An environment with anything of a
-    user's must be asked each time.
+    The environment is asked again if its `ASKED_WITH` variables, the system or `source` (the digest
+    of the code that answers) have changed. An environment with a user's own code must be asked each
+    time, by `describe`.
 
     Raises:
         ScalingError: as by `describe`.
@@ -111,13 +111,13 @@ def described(python: str, environment: Mapping[str, str], source: str) -> Descr
     asked = tuple(sorted(each for each in environment.items() if each[0].startswith(ASKED_WITH)))
     name = hashlib.sha256(repr((python, asked)).encode()).hexdigest()[:16]
     kept = folder() / "descriptions" / f"{name}.json"
-    with suppress(OSError, msgspec.DecodeError):  # not there yet, or not whole: it is asked
+    with suppress(OSError, msgspec.DecodeError):  # not there yet, or incomplete
         of, _, answer = kept.read_bytes().partition(b"\n")
         if of == key:
             return decode_description(answer)
     answer = _ask(python, asked, ())
     description = _decoded(python, answer)
-    with suppress(OSError):  # it is asked again next time
+    with suppress(OSError):  # the cache cannot be written
         kept.parent.mkdir(parents=True, exist_ok=True)
         with whole(kept) as file:
             file.write_bytes(key + b"\n" + answer)
@@ -126,7 +126,7 @@ def described(python: str, environment: Mapping[str, str], source: str) -> Descr
 
 @cache
 def _ask(python: str, variables: tuple[tuple[str, str], ...], workloads: tuple[str, ...]) -> bytes:
-    """The answer of an environment: once in this process, however many studies it prepares."""
+    """The answer of an environment, asked once in this process."""
     flags = [word for name in workloads for word in ("--workload", name)]
     try:
         return subprocess.run(
@@ -153,13 +153,14 @@ def _decoded(python: str, answer: bytes) -> Description:
 
 def _no_description(python: str, why: str) -> str:
     return (
-        f"{why}\nSo the environment of {python} cannot list what runs in it. If a requirement or a "
-        f"folder of yours is at fault, mend it; else delete the environment and run this again"
+        f"{why}\nSo the environment of {python} cannot list what runs in it. If one of your "
+        f"requirements or folders is at fault, correct it; else delete the environment and run the "
+        f"same command again"
     )
 
 
 # --------------------------------------------------------------------------------- missing packages
-# Why something cannot run in an environment, as the package that the environment lacks.
+# Reasons that name the package that an environment lacks.
 #
 # A child only sees that an import fails; the reason (no wheel for this build) is known where its
 # environment is made.
@@ -168,7 +169,7 @@ MISSING_MODULE = re.compile(r"No module named '([^'.]+)")
 
 
 def explained(description: Description, left_out: Mapping[str, str]) -> Description:
-    """The description with the real reason wherever a left-out package is missing.
+    """The description with the real reason for each missing package.
 
     `left_out` has a reason for each package, by name.
     """
@@ -212,13 +213,13 @@ PYTHONS_ALONE: dict[str, dict[str, tuple[Collection[str], str]]] = {
         "tls": (RUNTIMES, "TLS is not implemented for other runtimes"),
     },
 }
-"""Parameters, by workload, of which the runtimes listed have the default alone, and why."""
+"""Parameters, by workload, of which these runtimes have the default only, with the reason."""
 
 
 def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
-    """Prepare the arm of a runtime; if it is missing, every cell of it is refused with the reason.
+    """Prepare the arm of a runtime; if the runtime is missing, all its cells are refused.
 
-    `like` describes a Python's environment: workloads and their parameters are the same.
+    `like` describes a Python's environment, which has the same workloads and parameters.
     """
     assert isinstance(arm.build, Runtime)
     version: str | None = None

@@ -1,6 +1,6 @@
-"""How uv is called and understood: where its binary is, which package index it uses, its errors.
+"""uv: its binary, its settings, and its errors.
 
-uv does not read pip's configuration. On a machine whose pip is set to a mirror, `pip install` works
+uv does not read pip's configuration: on a machine whose pip is set to a mirror, `pip install` works
 and uv would not. So pip's settings (index, certificates) are passed to uv, unless uv has its own.
 """
 
@@ -38,10 +38,10 @@ MOST = 400  # characters of a reason
 
 
 def binary() -> str:
-    """The path of the uv binary: that of the Python package `uv`, else the one on PATH.
+    """The path of the uv binary, from the Python package `uv`, else from PATH.
 
     Raises:
-        ScalingError: there is none.
+        ScalingError: uv is not installed.
     """
     try:
         import uv
@@ -59,8 +59,8 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run uv with `arguments`; `variables` are added to its environment.
 
-    After `limit_s` it is ended with all that it started, and has failed. The caller checks the exit
-    code. Nothing is printed.
+    After `limit_s` uv and all processes that it started are killed, and uv has failed. The caller
+    checks the exit code. Nothing is printed.
     """
     command = [binary(), *arguments]
     with subprocess.Popen(
@@ -90,7 +90,7 @@ def must(
     """The output of a command that should succeed.
 
     Raises:
-        ScalingError: it failed (or `error`), with uv's own reason and no address in it.
+        ScalingError: the command failed (or `error`); the message has uv's reason, no address.
     """
     if answer.returncode == 0:
         return answer.stdout
@@ -98,7 +98,7 @@ def must(
 
 
 def reason(answer: subprocess.CompletedProcess[str]) -> str:
-    """Why a command failed, in uv's own words: its first reason, with no address in it."""
+    """The first reason that uv gives for a failure, without addresses."""
     lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
     text = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
     text = text.removeprefix("error: ").removeprefix(NO_SOLUTION).partition(CONCLUSION)[0]
@@ -108,7 +108,7 @@ def reason(answer: subprocess.CompletedProcess[str]) -> str:
 
 
 def without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
-    """The package for which uv found no wheel, if that is why it failed."""
+    """The package for which uv found no wheel, or None if uv failed for another reason."""
     for message in (
         r"Wheels are required for `([^`]+)`",
         r"Package `([^`]+)` can't be installed because it is marked as `--no-build`",
@@ -150,7 +150,7 @@ def from_pip(given: Mapping[str, str], files: Sequence[Path]) -> dict[str, str]:
 
 
 def pip_files() -> list[Path]:
-    """Where pip looks for its configuration, least important first."""
+    """The configuration files of pip, least important first."""
     places = [Path(site) / "pip/pip.conf" for site in platformdirs.site_config_dir().split(":")]
     places += [Path("/etc/pip.conf"), Path.home() / ".pip/pip.conf"]
     places += [platformdirs.user_config_path() / "pip/pip.conf", Path(sys.prefix) / "pip.conf"]

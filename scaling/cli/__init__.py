@@ -27,7 +27,7 @@ __all__ = ["COMMANDS", "main"]
 
 
 def fail(message: str, exit_code: int) -> NoReturn:
-    """Print why it does not work, and exit."""
+    """Print an error message, and exit."""
     with suppress(OSError):  # standard error is closed, or on a full disk
         print(f"scaling: {message}", file=sys.stderr)
     raise SystemExit(exit_code) from None
@@ -47,7 +47,7 @@ def fail_without(error: ModuleNotFoundError) -> NoReturn:
 
 
 def fail_at(error: OSError) -> NoReturn:
-    """Say what the system refused; nothing where the reader of the output has closed it."""
+    """Say what the system refused; say nothing if the reader has closed the output."""
     with suppress(OSError, ValueError, AttributeError):  # what is still to be printed is lost
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
@@ -71,7 +71,7 @@ COMMANDS = program.names()  # in the order in which `scaling --help` lists them
 
 
 def main() -> None:
-    """Run the command line; errors are printed in a line or two, and end with their exit code."""
+    """Run the command line. An error is printed in a line or two, and sets the exit code."""
     try:
         try:
             raise SystemExit(_run(sys.argv[1:] or ["--help"]))
@@ -108,9 +108,8 @@ def _run(arguments: list[str]) -> int:
 
 # ----------------------------------------------------------------------------------------- encoding
 
-# What a terminal's encoding does not have becomes ASCII: a pipe can be that, an old terminal
-# Latin-1. One character replaces one, so that tables keep their columns; one that is not in the
-# list becomes a question mark.
+# A pipe may be ASCII, an old terminal Latin-1. One ASCII character replaces each character that the
+# encoding lacks, so that tables keep their columns; a question mark if it is not listed.
 REPLACEMENTS = dict(zip("·–—−─’‘█■┃│▏×÷±≈…→≤≥µ░²", "-----''##|||x/~~.><>u-2", strict=True))
 HANDLER = "scaling.ascii"
 

@@ -1,7 +1,7 @@
-"""The program that commands are registered with, and the options that several of them take.
+"""The program that commands are registered with, and the options that several commands take.
 
-Options of a study are those that `scaling.study.definition` declares; a command about a study takes
-`Asked`. A command imports what it needs when it is called: `scaling --help` does not wait for
+A command about a study takes `StudyAsked`, which has the options that `scaling.study.definition`
+declares. A command imports what it needs when it is called: `scaling --help` does not wait for
 pandas.
 """
 
@@ -36,12 +36,11 @@ if TYPE_CHECKING:
     from scaling.run.prepare import ChildNeeds, Prepared
 
 EXAMPLE = "Example: "
-HELP = "Measure how asyncio scales over N event loops: threads on free-threaded Python, processes, "
 
 
 @cache
 def heading(name: str) -> Group:
-    """The heading of a group in `--help`; those of `HEADINGS` come first, in this order."""
+    """The heading of a group of options in `--help`; `HEADINGS` come first, in their order."""
     return Group.create_ordered(name)
 
 
@@ -51,7 +50,8 @@ for each in HEADINGS:
 
 app = App(
     name="scaling",
-    help=f"{HELP}sub-interpreters.",
+    help="Measure how asyncio scales over N event loops: threads on free-threaded Python, "
+    "processes, sub-interpreters.",
     help_flags=["--help", "-h"],
     help_format="plaintext",
     version=f"scaling {__version__}",
@@ -64,7 +64,7 @@ app = App(
 
 
 def command[**P](place: int, example: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Register a command: its place in `scaling --help`, and the arguments of its example.
+    """Register a command: its `place` in `scaling --help`, and the arguments of its example.
 
     The help of a parameter is its line below `Args:` in the command's docstring.
     """
@@ -99,12 +99,12 @@ def explained(error: CycloptsError) -> str:
     return f"{message} For help: {command} --help"
 
 
-def shown(
+def of_kind(
     kind: Kind, about: str | None = None, flag: str = "", group: str = "Options", **more: Any
 ) -> Parameter:
-    """The parameter of the command line for an option: its help, and its reader.
+    """The cyclopts parameter of an option whose values are of a kind.
 
-    Without `about` its help is the string below the field of a dataclass, in one line.
+    Without `about` the help is the string below the field of a dataclass.
     """
 
     def read(_of: Any, tokens: Sequence[Token]) -> Any:
@@ -128,7 +128,7 @@ def flags(options: Iterable[Option]) -> Any:
     hints = {
         each.key: Annotated[
             bool if each.kind.of is bool else of[each.kind.several],
-            shown(each.kind, each.help, each.flag, each.group),
+            of_kind(each.kind, each.help, each.flag, each.group),
         ]
         for each in options
         if each.flag
@@ -142,7 +142,7 @@ def flags(options: Iterable[Option]) -> Any:
 DIR, FILE, REQUIREMENT, HOST = (
     Parameter(metavar=each) for each in ("DIR", "FILE", "REQUIREMENT", "HOST")
 )
-OF_HOST = "Of a .har file: the host to send for (that of its page, or the one with most requests)."
+OF_HOST = "Host whose requests a .har file gives (that of its page, or of most requests)."
 OF_YOURS = "Your own workload, and interpreters"
 
 HERE = Path()
@@ -162,25 +162,25 @@ else:
 
 @Parameter(name="*", group=heading(OF_YOURS))
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What the command line says: of the study, and of what has to be prepared for it."""
+class StudyAsked:
+    """What the command line asks: the study, and the environments that it needs."""
 
     flags: Flags = field(default_factory=dict)
     path: Annotated[tuple[Path, ...], DIR] = ()
     """A folder that your own workload is imported from."""
     with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
-    """A requirement that your own workload needs, as for pip."""
+    """A requirement of your own workload, as in requirements.txt."""
     pgo: bool = False
     """Only use interpreters built with PGO (to publish figures)."""
 
     @property
     def options(self) -> Options:
-        """What is asked of the study."""
+        """The options of the study."""
         return Options.of(self.flags)
 
     @property
     def wanted(self) -> "ChildNeeds":
-        """What has to be prepared.
+        """The needs of the children that are to be prepared.
 
         Raises:
             UsageError: a folder is not there.
@@ -192,17 +192,17 @@ class Asked:
 
     @property
     def of_children(self) -> list[str]:
-        """The arguments that ask for the same environments."""
+        """The command-line arguments that ask for the same environments on another host."""
         paths, requirements = ("--path", self.path), ("--with", self.with_)
         named = [f"{flag}={each}" for flag, given in (paths, requirements) for each in given]
         return [*["--pgo"] * self.pgo, *named]
 
 
-NOTHING_ASKED = Asked()
+NOTHING_ASKED = StudyAsked()
 
 
-def measure(ready: "Prepared", output: Path | None, console: Console) -> Path:
-    """Print what a study is about to run, and measure it; return its folder.
+def measure(study: "Prepared", output: Path | None, console: Console) -> Path:
+    """Print what a study is about to run, measure the study, and return its folder.
 
     Raises:
         UsageError: the folder cannot be used.
@@ -211,16 +211,16 @@ def measure(ready: "Prepared", output: Path | None, console: Console) -> Path:
     from scaling.run import measure
     from scaling.run.progress import display
 
-    for line in announced(ready.plan, measure.folder_of(ready.plan, output)):
+    for line in announced(study.plan, measure.folder_of(study.plan, output)):
         say(console, line)
-    return measure.measure(ready, output, display(console))
+    return measure.measure(study, output, display(console))
 
 
 def folder(path: Path) -> Path:
-    """A folder that a child imports from, in full.
+    """The absolute path of a folder that a child imports from.
 
     Raises:
-        UsageError: it is not there.
+        UsageError: there is no such folder.
     """
     if not path.is_dir():
         raise UsageError(f"--path {path}: there is no such folder")
@@ -228,10 +228,10 @@ def folder(path: Path) -> Path:
 
 
 def requirements_file(path: Path) -> Path:
-    """A file of requirements, in full.
+    """The absolute path of a requirements file.
 
     Raises:
-        UsageError: it is not there.
+        UsageError: there is no such file.
     """
     if not path.is_file():
         raise UsageError(f"--with-requirements {path}: there is no such file")

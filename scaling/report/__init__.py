@@ -1,1 +1,1 @@
-"""Reports of results: tables, plots, page, terminal, exports, published folders."""
+"""Reports of results: tables, plots, pages, terminal, exports, published folders."""

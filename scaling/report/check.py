@@ -17,7 +17,7 @@ WHERE = {
 
 
 def where(models: Collection[str]) -> str:
-    """`on several loops and in forked processes`; of both kinds `in processes`."""
+    """`on several loops and in forked processes`; for both kinds `in processes`."""
     if set(PROCESSES) <= set(models):
         rest = [_place(each) for each in models if each not in PROCESSES]
         return listed([*rest, "in processes"])
@@ -33,7 +33,7 @@ def check_sentence(found: AppCheck) -> str:
     """`Check: 2 findings (mixed-up, other-loop): wrong on several loops, so not recommended.`."""
     kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))
     if found.ok:
-        said = f"Check: its answers are the same {where(found.models)} as on one loop"
+        said = f"Check: answers are the same {where(found.models)} as on one loop"
         said += f"; noted: {kinds}." if kinds else "."
     else:
         said = f"Check: {plural(len(found.findings), 'finding')} ({kinds})"

@@ -1,8 +1,7 @@
-"""`scaling compare`: one study beside another, several machines, or several programs.
+"""`scaling compare`: tables of several studies, several machines, or several programs.
 
-From journals alone, and nothing is drawn. Of several studies the later ones are compared with the
-first, cell by cell. Studies that were each made on another machine, and those of several
-applications, are put side by side instead.
+Later studies are compared with the first, cell by cell. Studies of different machines, and studies
+of different applications, are shown side by side instead. Only journals are read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +18,8 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed, plural
 from scaling.journal.protected_write import write_text
-from scaling.report.files import read, say_incomplete
-from scaling.report.output import without_figure, write_all
-from scaling.report.page import PAGE
+from scaling.report.files import REPORT, read, say_incomplete, write_all
+from scaling.report.output import without_figure
 from scaling.report.render.document import Document, html, markdown
 from scaling.report.render.grid import Grid, Heading
 from scaling.report.render.terminal import print_document
@@ -45,14 +43,14 @@ CHANGES = Table(
 
 
 def about_two(now: Study, then: Study) -> Iterator[str]:
-    """Other differences of two studies, any of which may cause a ratio."""
-    yield "The two studies were not made side by side: what changed on the machine is in the ratio."
+    """Other differences of two studies, which may be the cause of a ratio."""
+    yield "The studies were not measured side by side: the ratios include changes of the machine."
     if is_backwards(now, then):
-        yield "OLD was begun after RESULTS: are they the wrong way round?"
+        yield "OLD was started after RESULTS: are the two swapped?"
     if differences := differences_of(now, then):
         yield f"Not the same in both: {'; '.join(differences)}."
     for one, other, absent in (
-        (now, then, "Not in OLD, and not compared with it"),
+        (now, then, "Only in RESULTS, and not compared"),
         (then, now, "Only in OLD, and not compared"),
     ):
         if count := alone(one, other):
@@ -78,7 +76,7 @@ PLACE = ["question", "measure", "step", "name", "loop", "arm", "model", "workers
 def conclusions(studies: Mapping[str, Study]) -> pd.DataFrame:
     """The headline ratios of throughput, or of P99, on each machine, and whether they agree.
 
-    Machines are not averaged. That a word holds on all is an intersection–union test (R. L. Berger,
+    Machines are not averaged. A word holds everywhere by an intersection–union test (R. L. Berger,
     Technometrics 24 (1982)): each machine must show it at the level of a single test.
     """
     parts = [each.ratios.assign(study=name) for name, each in studies.items()]
@@ -130,7 +128,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     found = [read(path, console) for path in results]
     paths = [study.path.resolve() for study in found if study.path]
     if len(set(paths)) < len(paths):
-        raise UsageError("a study was named twice; it cannot be compared with itself")
+        raise UsageError("a study is named twice: name different studies")
     studies = dict(zip(_names(found), found, strict=True))
     grids, notes = _compared(studies)
     document = Document(
@@ -187,10 +185,7 @@ def _are_programs(studies: Mapping[str, Study]) -> bool:
 
 
 def _names(studies: Sequence[Study]) -> list[str]:
-    """Names of the studies: those of their folders, with the parents' where two are the same.
-
-    A number follows where that is the same, too.
-    """
+    """Names of the studies: their folders, with the parent folder and a number where needed."""
     folders = [study.path.resolve().parent if study.path else Path() for study in studies]
     short = [folder.name or each.line.name for folder, each in zip(folders, studies, strict=True)]
     names: list[str] = []
@@ -205,7 +200,7 @@ def _names(studies: Sequence[Study]) -> list[str]:
 
 
 def finish_several(folders: Mapping[str, Path], console: Console) -> None:
-    """End a run on several machines, by label: write each one's files, then compare them.
+    """End a run on several machines: write the files of each `folders[label]`, then compare them.
 
     Raises:
         ScalingError: a machine has no valid run of a workload, or something cannot be written.
@@ -232,7 +227,7 @@ def finish_several(folders: Mapping[str, Path], console: Console) -> None:
     print_document(document, console)
     above = next(iter(folders.values())).parent
     write_text(above / MACHINES_FILE, markdown(document), AGAIN)
-    write_text(above / PAGE, html(document), AGAIN)
-    say(console, f"page:   {above / PAGE}\ntables: {above / MACHINES_FILE}")
+    write_text(above / REPORT, html(document), AGAIN)
+    say(console, f"page:   {above / REPORT}\ntables: {above / MACHINES_FILE}")
     if lacking:
         raise ScalingError(f"on {listed(lacking)} no run of a workload is valid; see above")

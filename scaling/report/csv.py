@@ -21,7 +21,7 @@ LEFT_TO_LOSSES = {LOSS.format(term.name) for term in (*TERMS, WHOLE)} | {*FACTOR
 
 
 def write(rows: pd.DataFrame, file: Path) -> None:
-    """Write rows with six significant digits. Raises `OSError`."""
+    """Write rows as CSV with six significant digits. Raises `OSError`."""
     rows.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
 
 
@@ -34,9 +34,9 @@ def _about(study: Study) -> dict[str, Any]:
 
 
 def _columns(name: str, estimates: pd.DataFrame, factor: float = 1.0) -> pd.DataFrame:
-    """Estimates by cell as columns: the figure, and with `_low`, `_high`, `_n` what belongs to it.
+    """Estimates by cell, in the columns NAME, NAME_low, NAME_high and NAME_n.
 
-    Bounds are 95 % intervals, and the range below six blocks.
+    Bounds are 95 % intervals, below six blocks the range.
     """
     found = estimates.set_index("cell")[FIGURES]
     found[FIGURES[:3]] *= factor
@@ -44,10 +44,10 @@ def _columns(name: str, estimates: pd.DataFrame, factor: float = 1.0) -> pd.Data
 
 
 def summary(study: Study) -> pd.DataFrame:
-    """A row per cell: what it is, how many runs it has, and each figure, with units in its name.
+    """A row per cell: its key, the number of its runs, and each figure, with units in its name.
 
-    Figures that begin with `own_` are the workload's own. The capacity of a cell is of all its
-    rates together: a row without a rate, and without runs of its own.
+    Figures that begin with `own_` are the workload's own. A capacity is of all rates together, so
+    it has a row without a rate and without runs.
     """
     cells = study.cells[~study.cells["twin"]]
     names = [*CELL, "region", "operation", "runs", "suspect", "again", "left_out"]
@@ -67,15 +67,15 @@ def summary(study: Study) -> pd.DataFrame:
 
 
 def comparison(study: Study) -> pd.DataFrame:
-    """A row per ratio; the question `equal cells` is that of A/A pairs.
+    """A row per ratio; ratios of A/A pairs have the question `equal cells`.
 
-    Columns: what it is about; `question` and `measure` (of a step of the ladder what changes in
-    it); the configuration it is of and, with `over_`, the one it is over; `ratio` with its
-    interval; `word`, the p-value `p` of a difference that it says (1: it says none),
-    `at_most_percent` (the most by which it can be worse), `why` there is no word, and all of it as
-    `said`; `blocks_to_decide` one that is open; `candidates`; `headline`, whether the question is
-    first of all about this cell; `in_turn` and `why_not_in_turn`; `memory_kind`; `builds_differ`,
-    in what the two builds differ and should not; `controls`.
+    Columns: workload, parameters, sizing and loop; `question` and `measure` (of a step of the
+    ladder what it changes); the configuration of the cell, and with `over_` of the divisor; `ratio`
+    with its interval; `word`; `p`, the p-value of the difference that the word states (1: none);
+    `at_most_percent`, the most by which the ratio can be worse; `why` there is no word; `said`, the
+    word with its figures; `blocks_to_decide` an open ratio; `candidates`; `headline`; `in_turn` and
+    `why_not_in_turn`; `memory_kind`; `builds_differ`, unwanted differences of the two builds;
+    `controls`.
     """
     ratios = study.ratios
     named = ratios["measure"].map(lambda name: "throughput" if name == THROUGHPUT else name)
@@ -114,11 +114,11 @@ def _differ(study: Study, ratios: pd.DataFrame) -> list[str]:
 
 
 def losses(study: Study) -> pd.DataFrame:
-    """A row per cell of several workers and term of its time: what is lost against one worker.
+    """A row per cell of several workers and term: the growth of worker time against one worker.
 
-    `loss_ns` is in ns of worker time per operation, `factor` what the term leaves of the
-    efficiency. `machine_ns` is what as many processes lose, `sharing_ns` what sharing a process
-    costs beyond it; both are of the whole.
+    `loss_ns` is in ns of worker time per operation; the product of all `factor`s is the efficiency.
+    `machine_ns` is the loss of as many processes, `sharing_ns` the further loss of threads that
+    share a process; both stand in the row of all terms.
     """
     estimates = dict(iter(study.estimates.groupby("measure", sort=False)))
     cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]

@@ -1,4 +1,4 @@
-"""`scaling explain`: where the time of several workers goes, and profilers for the rest."""
+"""`scaling explain`: where the time of several workers goes, and commands of profilers."""
 
 import json
 import shlex
@@ -33,7 +33,7 @@ from scaling.report.view.tables import OF
 from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
 
 IDEAL = 1 / (1 + MARGIN)  # an efficiency that is no loss
-FEWEST_WAITS = 0.005  # share of a call among the samples that is worth a word
+FEWEST_WAITS = 0.005  # smallest share of a call among the samples that is shown
 TOTAL, EFFICIENCY = LOSS.format(WHOLE.name), FACTOR.format(WHOLE.name)
 MOST_EXPLAINED, MOST_ROWS = 4, 6
 HOLD_S = 60
@@ -42,7 +42,7 @@ FIRST_SAMPLER = 15  # minor version of CPython
 NO_SAMPLER = f"# python -m profiling.sampling begins with 3.{FIRST_SAMPLER}"
 
 OTHERS = Table(
-    "Other cells, what loses most first",
+    "Other cells, largest loss first",
     rows=OF,
     columns=(
         figure(Heading("efficiency"), EFFICIENCY),
@@ -61,12 +61,12 @@ OF_TERMS = Table(
 
 
 def lost(study: Study) -> pd.DataFrame:
-    """The cells at N > 1 with readings: what a study is about first, and what loses most.
+    """The cells at N > 1 with readings: threads without the GIL first, least efficient first.
 
     Columns: those of `cells`; `place`; `title`, such as `echo · uvloop · 3.14t · threads · N = 2`;
-    `largest`, the words of the largest loss that is proven, empty unless the cell misses its ideal
-    by more than the margin. Controls come last, and cells with more workers than CPUs, most of
-    whose loss is waiting for one.
+    `largest`, the words of the largest proven loss, empty unless the cell misses its ideal by more
+    than the margin. Controls come last, and so do cells with more workers than CPUs, which mostly
+    wait for a CPU.
     """
     cells = study.cells[~study.cells["twin"]]
     found = cells[[study.estimate(place, TOTAL) is not None for place in cells.index]]
@@ -85,7 +85,7 @@ def lost(study: Study) -> pd.DataFrame:
 
 
 def largest_loss(study: Study, place: int) -> Term | None:
-    """The largest loss of a cell that is proven; None where the ideal is not missed for certain."""
+    """The largest proven loss of a cell; None if the cell may reach its ideal."""
     efficiency = study.estimate(place, EFFICIENCY)
     if not efficiency or efficiency["n"] < FEWEST_FOR_INTERVAL or efficiency["high"] >= IDEAL:
         return None
@@ -115,7 +115,7 @@ def sentences(study: Study, place: int) -> Iterator[str]:
     assert whole is not None
     lost_ns = f"{_ns(whole)} ns of worker time per operation"
     if efficiency is None:
-        yield f"{who} take {lost_ns} more than one, at a rate: throughput is the schedule's."
+        yield f"At this rate {who} take {lost_ns} more than one worker."
     else:
         times = number(cell["workers"] * efficiency["point"])
         share = interval_text(efficiency, "point")
@@ -128,11 +128,11 @@ def sentences(study: Study, place: int) -> Iterator[str]:
     machine, sharing = (study.estimate(place, each) for each in (MACHINE, SHARING))
     if machine and sharing:
         yield (
-            f"As many processes lose {_ns(machine)} ns, which is the machine's part; "
-            f"sharing a process costs {_ns(sharing)} ns."
+            f"As many processes lose {_ns(machine)} ns: the machine's part. "
+            f"Sharing a process costs {_ns(sharing)} ns."
         )
     if merged(study.measures)[place]:
-        yield "Calls could not be sampled: idle has what is blocked, and the rest, in it."
+        yield "Calls could not be sampled: the idle time includes blocked time and the rest."
 
 
 def _of_largest(study: Study, place: int, largest: Term, whole: Row) -> Iterator[str]:
@@ -163,7 +163,7 @@ def _without_cause(efficiency: Row) -> str:
 
 
 def terms_grids(study: Study, place: int) -> Iterator[Grid]:
-    """A row for each term of a cell, and their sum: the loss in ns per operation, the factor."""
+    """A row for each term of a cell and for the whole: loss in ns per operation, and factor."""
     rows = []
     for term in (*TERMS, WHOLE):
         for kind, name, factor in (("loss", LOSS, NS_PER_S), ("factor", FACTOR, 1.0)):
@@ -175,7 +175,7 @@ def terms_grids(study: Study, place: int) -> Iterator[Grid]:
 
 
 def others_grids(study: Study, cells: pd.DataFrame) -> Iterator[Grid]:
-    """A row for each cell of `lost`: its efficiency, its loss, and the largest part of it."""
+    """A row for each cell of `lost`: its efficiency, its loss, and the largest part."""
     rows = [
         {**cell, **row}
         for cell in cells.to_dict("records")
@@ -186,7 +186,7 @@ def others_grids(study: Study, cells: pd.DataFrame) -> Iterator[Grid]:
 
 
 def record(study: Study, cell: Row) -> dict[str, Any]:
-    """A cell, a row of `lost`, for programs; what is not known is null."""
+    """A row of `lost` for JSON; unknown values are null."""
     place = cell["place"]
     about = ("workload", "sizing", "loop", "arm", "model", "workers")
     whole, largest = study.estimate(place, TOTAL), largest_loss(study, place)
@@ -216,10 +216,10 @@ def record(study: Study, cell: Row) -> dict[str, Any]:
 def explain(
     results: Path, console: Console, *, json_to: Console | None = None, details: bool = False
 ) -> None:
-    """Print what the cells of the study in `results` lose against one worker, as JSON to `json_to`.
+    """Print the losses of the cells in `results` against one worker; with `json_to` as JSON there.
 
-    Those of threads without the GIL that lose most are explained, other cells have a row. With
-    `details` every term of every cell is printed.
+    The cells that lose most are explained, of threads without the GIL first; other cells have a
+    row. With `details` every term of every cell is printed.
 
     Raises:
         UsageError: there is no journal that could be read, or nothing in it can be explained.
@@ -254,13 +254,13 @@ def explain(
 
 
 def _require_readings(study: Study, found: pd.DataFrame) -> None:
-    """Raise where no cell has figures, saying what to measure."""
+    """Raise `UsageError` with what to measure if no cell has readings."""
     if len(found):
         return
     ns = sorted(set(study.runs["workers"]))
     if study.runs[WHOLE.column].isna().all():
         raise UsageError(
-            "explain: this journal has no readings of where the time goes: they come from "
+            "explain: this journal has no readings of the workers' time, which come from "
             "/proc/…/schedstat. Measure the study again, on Linux"
         )
     if ns == [1]:
@@ -278,9 +278,9 @@ def _require_readings(study: Study, found: pd.DataFrame) -> None:
 
 
 def cell_to_profile(study: Study) -> Cell | None:
-    """The cell of CPython that loses most; of threads without the GIL where there is one.
+    """The cell of CPython that loses most, preferably of threads without the GIL.
 
-    None of a study in which only commands and other runtimes have readings.
+    None if only commands and other runtimes have readings.
     """
     cells = lost(study)
     commands = study.runs.loc[study.runs["outside"], "parameters"].astype(str)

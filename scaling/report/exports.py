@@ -1,4 +1,4 @@
-"""A study for other programs: its runs as Parquet or CSV, its figures as JSON for trend pages.
+"""Exports for other programs: runs as Parquet or CSV, figures as JSON for trend pages.
 
 `csv` and `parquet` have a row for each run, invalid ones and duplicates included, with the columns
 of `scaling.analysis.table.columns` in that order. Lists and dicts are written as JSON. Parquet also
@@ -28,14 +28,14 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import number, span
 from scaling.journal.protected_write import write_file
-from scaling.report.environment import about
+from scaling.report.descriptions import about
 from scaling.report.files import read
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT
 
 type Write = Callable[[Study, Path], object]
 
-# The measures on trend pages: their names there, which of them is better, and the unit.
+# The measures on trend pages: their names there, whether more or less is better, the unit.
 FOLLOWED = {
     THROUGHPUT: ("throughput", "more", "operations/s"),
     SPEEDUP: ("speedup", "more", "×"),
@@ -49,8 +49,8 @@ def export(results: Path, formats: Sequence[str], output: Path | None, console: 
     """Write a study in these `FORMATS` to the folder `output`, by default beside its journal.
 
     Raises:
-        UsageError: an unknown format, no journal that could be read, no valid run to make trends
-            of, or a place that cannot be written.
+        UsageError: an unknown format, no journal that could be read, no valid run for trends, or a
+            folder that cannot be written.
         ScalingError: the disk is full or fails.
     """
     for name in formats:
@@ -119,7 +119,7 @@ def write_bencher(study: Study, file: Path) -> None:
 
 
 def write_benchmark_list(study: Study, file: Path, better: str) -> None:
-    """Write the figures of which more, or less, is better as a JSON list: a tool takes one kind.
+    """Write figures as a JSON list; a tool takes either those where more is better, or less.
 
     Raises `UsageError` without a valid run, `OSError`.
     """
@@ -148,7 +148,7 @@ def trends(study: Study) -> pd.DataFrame:
     at_a_rate = (rows["measure"] == THROUGHPUT) & (rows["rate"] > 0)
     rows = rows[~at_a_rate & ~((rows["measure"] == SPEEDUP) & (rows["workers"] == 1))]
     if rows.empty:
-        raise UsageError(f"{study.path}: holds no valid run, and so no figure to follow")
+        raise UsageError(f"{study.path} has no valid run, and so no figure to export")
     figure, better, unit = zip(*(FOLLOWED[str(each)] for each in rows["measure"]), strict=True)
     cell = [_label(row) for row in rows.to_dict("records")]
     return rows.assign(cell=cell, figure=figure, better=better, unit=unit)

@@ -1,4 +1,4 @@
-"""`scaling gate`: checks bounds on a study, prints them and what changed, returns the exit code."""
+"""`scaling gate`: checks bounds on a study, and compares it with an earlier one."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from scaling.study.questions import THROUGHPUT
 PASS, FAIL, OPEN = 0, 1, 3  # exit codes
 SCHEMA = 2  # of the JSON; increase it when a key changes its meaning
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
-# The bounds, with the value of each that nothing could fail.
+# The bounds, each with the value that cannot fail.
 USELESS = {"min_efficiency": 0.0, "max_loss": 1.0, "max_regression": 1.0}
 TONES: dict[str, Tone] = {"holds": "good", "fails": "bad", "open": "open"}
 
@@ -48,10 +48,10 @@ CHECKS = Table(
 
 
 def _require_bound(bounds: Mapping[str, float], against: Path | None) -> None:
-    """Refuse to check nothing, half of a bound, or one that nothing could fail.
+    """Require a bound that can fail, and a study to compare with if a bound needs one.
 
     Raises:
-        UsageError: that is asked for.
+        UsageError: there is no such bound.
     """
     if not bounds and against is None:
         raise UsageError(
@@ -82,11 +82,11 @@ def gate(
     """Print the checks of a study, and what changed since the one `against`; return the exit code.
 
     `bounds` are shares, by the names in `USELESS`. The code is 0 where each is kept, 1 where one is
-    proven to be broken or a study is void, 3 where one is open. A Markdown summary is added to the
-    end of `summary`, by default of the file that GitHub Actions names.
+    proven to be broken or a study is void, 3 where one is open. A Markdown summary is appended to
+    `summary`, by default to the file that GitHub Actions names.
 
     Raises:
-        UsageError: nothing could be read, checked or written: a code of 1 is for what is proven.
+        UsageError: nothing could be read, checked or written: exit code 1 is for proven failures.
     """
     _require_bound(bounds, against)
     now = read(results, console)
@@ -109,8 +109,9 @@ def gate(
 
 
 def tolerated(study: Study, share: float, console: Console) -> int:
-    """Print whether threads of an application lose at most that share of the processes' requests;
-    return the exit code: 0 if so, 1 if they lose more, 3 if that is open.
+    """Check whether threads of an application lose at most `share` of the processes' requests.
+
+    Returns the exit code: 0 if they lose no more, 1 if they lose more, 3 if that is open.
 
     Raises:
         UsageError: threads and processes were not both measured.
@@ -174,7 +175,7 @@ def _sentence(who: str, checks: pd.DataFrame, code: int) -> str:
 def _document(
     outcome: str, checks: pd.DataFrame, now: Study, then: Study | None, choice: Choice
 ) -> Document:
-    """The checks and what changed, with what must be known of both studies."""
+    """The checks and the changes, with warnings about both studies."""
     notes = [*_about("RESULTS", now), *(_about("OLD", then) if then else ())]
     notes += _more_blocks(checks, now)
     grids = list(CHECKS.grids(now, checks))
@@ -204,7 +205,7 @@ def _more_blocks(checks: pd.DataFrame, study: Study) -> Iterator[str]:
 
 
 def _append(file: Path, text: str) -> None:
-    """Add to the summary; other steps of a job may have written theirs before."""
+    """Append to the summary, to which other steps of a job append, too."""
     try:
         with file.open("a", encoding="utf-8") as out:
             out.write(text)

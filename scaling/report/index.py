@@ -1,7 +1,7 @@
-"""All published studies on one page, with their words counted.
+"""The index page of all published studies, with their words counted.
 
-The page is made of two files that stand beside every journal: `comparison.csv` has each ratio with
-its word, `environment.json` what it was measured on. No journal is analysed anew.
+The page is made from two files beside every journal: `comparison.csv` has the ratios with their
+words, `environment.json` describes the machine. No journal is analysed again.
 """
 
 import json
@@ -23,7 +23,7 @@ from scaling.base.models import THREADS
 from scaling.journal.protected_write import write_text
 from scaling.journal.reading import published_in
 from scaling.journal.record import Parameters
-from scaling.report.environment import FILE_NAME as ENVIRONMENT
+from scaling.report.descriptions import ENVIRONMENT
 from scaling.report.files import COMPARISON
 from scaling.report.publish import PAGE
 from scaling.report.render.document import Document, html
@@ -37,7 +37,7 @@ QUESTION = (
     "What do N threads without the GIL bring to N event loops: in which program, on which machine, "
     "compared with what? Of several processes the best count, for each measure by itself."
 )
-# The heading of each ratio, by its question and measure; of memory with the model of the divisor.
+# Headings of ratios, by question and measure; for memory also by the model of the divisor.
 HEADINGS = {
     ("gain", "throughput", ""): "Throughput over one worker",
     (OVER_PROCESSES, "throughput", ""): "Throughput over processes",
@@ -133,7 +133,7 @@ def studies(published: Path) -> pd.DataFrame:
 def ratios(published: Path) -> pd.DataFrame:
     """The headline ratios of the studies in `published`/MACHINE/STUDY, a row each.
 
-    They are those of threads without the GIL. Controls are left out, and studies that are void or
+    They are of threads without the GIL. Controls are left out, and so are studies that are void or
     simulated. Columns are those of `comparison.csv`, the interval as `low`, `high`, `n`; those of
     `studies`; `name` of the workload on its study's page; `heading`.
 
@@ -151,7 +151,7 @@ def ratios(published: Path) -> pd.DataFrame:
 
 
 def _ratios_of(study: Row) -> pd.DataFrame:
-    """The ratios of threads without the GIL in one study if it counts, but for controls."""
+    """The ratios of threads without the GIL in one study, without controls; none if void."""
     found = _read(study["folder"] / COMPARISON)
     is_ours = (found["model"] == THREADS) & found["arm"].isin(study["free"]) & found["headline"]
     parameters = found["parameters"].map(Parameters.read)
@@ -163,7 +163,7 @@ def _ratios_of(study: Row) -> pd.DataFrame:
 
 
 def _read(comparison: Path) -> pd.DataFrame:
-    """The columns that are used here. An arm such as 3.10 is a word, and so is an empty text."""
+    """The columns that the index needs. An arm such as 3.10 is text, and so is an empty field."""
     kinds: dict[str, type] = dict.fromkeys(TEXTS, str) | dict.fromkeys(NUMBERS, float)
     kinds |= {"workers": int, "headline": bool}
     blank = {name: [""] for name in NUMBERS}
@@ -177,11 +177,11 @@ def _read(comparison: Path) -> pd.DataFrame:
 
 
 def counts(shown: pd.DataFrame) -> pd.DataFrame:
-    """The number of these ratios with each word: a row for each heading, in the page's order.
+    """The number of ratios with each word: a row for each heading, in the order of the page.
 
-    They are corrected for how many there are (`scaling.analysis.tables.words.as_counted`). Columns
-    are `heading`, `cases`, and one for each word. No program consists of primitives, so these are
-    not counted.
+    Words are corrected for the number of ratios (`scaling.analysis.tables.words.as_counted`).
+    Columns are `heading`, `cases`, and one for each word. Primitives are no programs, and are not
+    counted.
     """
     of_programs = shown[shown["workload"] != PRIMITIVES]
     parts = {
@@ -223,7 +223,7 @@ def _in_words(counts: Row) -> str:
 
 
 def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
-    """A table for each heading: a row for each ratio, which leads to the page of its study."""
+    """A table for each heading, with a row for each ratio that links to the page of its study."""
     for heading in HEADINGS.values():
         own = shown[shown["heading"] == heading].sort_values("workload", kind="stable")
         objective = own["measure"].str.extract(" at (.*)", expand=False).fillna("")
@@ -235,12 +235,12 @@ def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
 
 
 def is_index(file: Path) -> bool:
-    """Whether a file is a page of published studies. Raises `UsageError` if it cannot be read."""
+    """Whether a file is an index page. Raises `UsageError` if it cannot be read."""
     return file.is_file() and f"<title>{TITLE}" in text_in(file)
 
 
 def write_index(published: Path) -> None:
-    """Write the page of all studies in `published`/MACHINE/STUDY.
+    """Write the index page of the studies in `published`/MACHINE/STUDY.
 
     Raises:
         UsageError: a file of a study cannot be read, or the page cannot be written there.

@@ -1,4 +1,4 @@
-"""The interpreters on this machine as a table."""
+"""`scaling interpreters`: the interpreters on this machine as a table."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from scaling.builds.cpython import Interpreter
 
 
 def interpreters_table(found: Sequence[Interpreter]) -> Table:
-    """One row an interpreter; the caption says how to get more where there is none."""
+    """A row for each interpreter; without any, the caption says how to get one."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("build", "version", "GIL", "from", "compiled"):
         table.add_column(heading, no_wrap=True)

@@ -1,7 +1,7 @@
-"""Output of commands: the answer of a study, and the files made from its journal."""
+"""The answer of a study in the terminal: of `show`, and at the end of a run."""
 
+import json
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,14 +10,58 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
-from scaling.journal.protected_write import write_text
-from scaling.report.files import AGAIN, PLOTS, TABLES, read, write_csv, write_plots
-from scaling.report.page import PAGE, document
-from scaling.report.render.document import html, markdown
-from scaling.report.render.terminal import LINES
-from scaling.report.show import answer_json, print_answer
+from scaling.report.files import PLOTS, REPORT, TABLES, read, say_incomplete, write_all
+from scaling.report.render import terminal
+from scaling.report.render.document import Document
+from scaling.report.render.terminal import LINES, table
 from scaling.report.view.next_step import next_command
 from scaling.report.view.notes import reasons_text
+from scaling.report.view.view import view_of
+
+
+def show(
+    results: Path, console: Console, *, details: bool = False, json_to: Console | None = None
+) -> None:
+    """Print the answer of the study in `results`; with `details` all its tables after it.
+
+    With `json_to` the answer is printed there as JSON instead. Nothing is written.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+    """
+    study = read(results, console)
+    if json_to is not None:
+        say(json_to, answer_json(study))
+        return
+    if not details:
+        print_answer(study, console, LINES - 1)
+        say(console, f"More: scaling show {shlex.quote(str(results))} --details")
+        return
+    print_answer(study, console, most=None)
+    for grid in view_of(study).more(study, wide=False):
+        console.print(table(grid, console))
+        console.print()
+    say_incomplete(study, console)
+
+
+def print_answer(study: Study, console: Console, most: int | None = LINES) -> None:
+    """Print the answer in at most `most` lines, with brief notes; None: all of it."""
+    view, is_brief = view_of(study), most is not None
+    found = Document(
+        study.line.name,
+        view.sentence(study),
+        answer=view.answers(study),
+        notes=view.said(study, brief=is_brief),
+    )
+    terminal.print_answer(found, console, most)
+
+
+def answer_json(study: Study) -> str:
+    """The answer as JSON: the rows that the terminal and the page show."""
+    return json.dumps(view_of(study).record(study), ensure_ascii=False, indent=2)
+
+
+# ------------------------------------------------------------------------------- the end of a run
 
 
 def finish(folder: Path, console: Console, *, json_to: Console | None = None) -> Study:
@@ -40,34 +84,10 @@ def finish(folder: Path, console: Console, *, json_to: Console | None = None) ->
     return study
 
 
-def write_all(
-    study: Study,
-    folder: Path,
-    page_name: str = PAGE,
-    formats: Sequence[str] = ("svg", "png"),
-    plots: str = "",
-) -> list[Path]:
-    """Write every derived file of a study into `folder`; return these files.
-
-    The page has the plots in it, or names them as files of the folder `plots`.
-
-    Raises:
-        ScalingError: something cannot be written.
-    """
-    from scaling.report.view.plots import drawings  # with Matplotlib: an answer does without
-
-    drawn = list(drawings(study))
-    found = document(study, drawn, plots)
-    write_text(folder / TABLES, markdown(found), AGAIN)
-    files = [*write_csv(study, folder), *write_plots(drawn, folder / PLOTS, formats)]
-    write_text(folder / page_name, html(found), AGAIN)
-    return [folder / TABLES, *files, folder / page_name]
-
-
 def answered(study: Study, folder: Path, console: Console) -> None:
-    """Print the answer, and where more is. Paths and commands are printed whole, to be copied."""
+    """Print the answer, the path of the page, and commands. Paths and commands are never cut."""
     where = {
-        "page": str(folder / PAGE),
+        "page": str(folder / REPORT),
         "tables": f"scaling show {shlex.quote(str(folder))} --details",
         "next": next_command(study, folder),
     }

@@ -1,4 +1,4 @@
-"""All published programs in one plot, beside the page of all studies."""
+"""The plot of all published programs, beside the index page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +24,11 @@ PREFIXES = ("app-", "outside-")
 
 
 def programs(found: pd.DataFrame) -> "Picture":
-    """The plot of some of these ratios, one program below the other.
+    """The plot of those of these ratios that are about programs, one program below the other.
 
-    A study of an application is a program; elsewhere a workload is one, in studies without other
-    variants of it, which are about something else. Of a program that was measured several times
-    the latest is shown, of memory the processes that take least.
+    A study of an application is a program. Elsewhere a workload is a program, unless the study has
+    several variants of it. If a program was measured several times, the latest ratio is shown;
+    memory is compared with the processes that take least.
     """
     from scaling.report.render import draw  # with Matplotlib
 

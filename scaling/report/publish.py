@@ -1,8 +1,8 @@
-"""`scaling publish`: a study put where it can be committed, with all that can be read there.
+"""`scaling publish`: a study in a folder that can be committed.
 
-The journal is packed, and everything else is made from it anew. There are no PNGs, since a
-repository keeps every version of them; the page shows the files of the plots. All of it is made
-beside the folder first, so that the folder never holds half of one study and half of another.
+The journal is packed, and all other files are made from it anew. No PNGs are made, since a
+repository keeps every version of them; the page refers to the SVG files of the plots. All files are
+made beside the folder first, so that the folder never holds half of one study and half of another.
 """
 
 import contextlib
@@ -17,17 +17,14 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from scaling.analysis.tables.study import Study
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import plural
 from scaling.journal.check_file import CHECK_FILE
 from scaling.journal.protected_write import try_writing
 from scaling.journal.reading import PUBLISHED_NAME
-from scaling.report.environment import FILE_NAME as ENVIRONMENT
-from scaling.report.environment import STUDY_FILE, environment_text, study_file
-from scaling.report.files import COMPARISON, LOSSES, PLOTS, SUMMARY, TABLES, read
-from scaling.report.output import write_all
+from scaling.report.descriptions import ENVIRONMENT, STUDY_FILE, write_descriptions
+from scaling.report.files import COMPARISON, LOSSES, PLOTS, SUMMARY, TABLES, read, write_all
 
 PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
@@ -40,11 +37,11 @@ PUBLISHED = (
 def publish(results: Path, folder: Path, console: Console, *, replace: bool = False) -> None:
     """Publish the study in `results` in `folder`, which is its own.
 
-    What has been published there of the same study is written anew; files of other names stay. A
-    different study is replaced only with `replace`.
+    Published files of the same study are written again; files of other names stay. Another study is
+    replaced only with `replace`.
 
     Raises:
-        UsageError: no journal that could be read, or `folder` holds something else.
+        UsageError: no journal that could be read, or `folder` has other content.
         ScalingError: a file names a path or a machine, or cannot be written.
     """
     study = read(results, console)
@@ -70,8 +67,8 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
 def _copy(journal: Path, folder: Path, made: Path) -> None:
     """Pack the journal into `made`, and copy the check beside it.
 
-    The same lines give the same bytes: no instant and no file name go into them, and what `folder`
-    has of these lines is kept, since versions of zlib pack differently.
+    The same lines give the same bytes: they have no time and no file name, and a packed journal in
+    `folder` with these lines is kept, since versions of zlib pack differently.
     """
     lines, there = unpacked(journal), folder / PUBLISHED_NAME
     is_there = there.is_file() and unpacked(there) == lines
@@ -81,28 +78,18 @@ def _copy(journal: Path, folder: Path, made: Path) -> None:
         shutil.copyfile(journal.parent / CHECK_FILE, made / CHECK_FILE)
 
 
-def write_descriptions(study: Study, folder: Path) -> None:
-    """Write what the study was measured on, and the file that asks for it again, if that is known.
-
-    Raises `OSError`.
-    """
-    (folder / ENVIRONMENT).write_text(environment_text(study), encoding="utf-8")
-    if document := study_file(study.line):
-        (folder / STUDY_FILE).write_text(document, encoding="utf-8")
-
-
 def _refuse_others(folder: Path, lines: bytes, *, replace: bool) -> None:
-    """Raise `UsageError` for a folder in which something would be lost or mixed up."""
+    """Raise `UsageError` for a folder with another study, or with other files."""
     published = folder / PUBLISHED_NAME
     if published.is_file():
         if not replace and not lines.startswith(unpacked(published)):
-            raise UsageError(f"{folder} holds another study: name another folder, or use --replace")
+            raise UsageError(f"{folder} has another study: name another folder, or use --replace")
     elif folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UsageError(f"{folder} holds other things: give each study a folder of its own")
+        raise UsageError(f"{folder} has other files: give each study a folder of its own")
 
 
 def _take_its_place(made: Path, folder: Path) -> None:
-    """Put what was made into the folder, and take out what would no longer be made."""
+    """Move the files that were made into the folder, and remove older published files."""
     folder.mkdir(exist_ok=True)
     for name in PUBLISHED:
         new, old = made / name, folder / name
@@ -129,28 +116,26 @@ def unpacked(path: Path) -> bytes:
 
 
 # ------------------------------------------------------------------------------------------ privacy
-# Whether a text that is to be published names a machine, or where somebody keeps files on it.
+# Names of machines, and paths of users, in texts that are to be published.
 #
-# Runs are written down without such names in the first place (`scaling.run.redaction`); what a
-# user's own workload says of itself may still hold one.
+# Records of runs have no such names (`scaling.run.redaction`), but facts that a user's own workload
+# reports may have one.
 
-# Folders that are somebody's own. (/usr, /proc and the like are everybody's, and reveal nothing.)
+# Folders that users own. (/usr, /proc and the like are the same everywhere, and reveal nothing.)
 OWN = "home|root|Users|tmp|private|var|opt|srv|mnt|media|work|workspace|data"
-# What may be before a path, looked for behind its /. JSON may write the end of a line as \n.
+# The start of a path, looked for behind its /. JSON may write the end of a line as \n.
 BEGINS = r"(?:(?<![\w.~:/-]/)|(?<=\\n/)|(?<=\\t/))"
-# What a text must hold, and the pattern that is looked for where it does. One that began with
-# something else than a letter of its own would take a second for 16 MB, not 20 ms.
+# A text that a file must contain, and the pattern that is then looked for. A pattern that does not
+# begin with a fixed character would take a second for 16 MB, not 20 ms.
 PATHS = {
     "/": rf"/{BEGINS}(?:{OWN})/[\w.+-]+",
     "Users\\": r"\b[A-Za-z]:\\+Users\\+[\w.+-]+",
 }
-EVERYBODYS = ("", "localhost")  # names that no machine is known by
+EVERYBODYS = ("", "localhost")  # names that reveal no machine
 
 
 def names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Absolute paths in a text, the user's own folder and the name of this machine: the line, from
-    1 on, that holds each, and the name.
-    """
+    """Users' paths and the name of this machine in a text: the line of each, from 1 on, and it."""
     ours = {each: rf"(?<![\w-]){re.escape(each)}(?![\w-])" for each in _ours()}
     patterns = [pattern for held, pattern in (PATHS | ours).items() if held in text]
     found = [each for pattern in patterns for each in re.finditer(pattern, text)]
@@ -167,11 +152,11 @@ def _ours() -> Iterator[str]:
 
 
 def _refuse_names(made: Path) -> None:
-    """Raise `ScalingError` where a file that is to be published has such a name."""
+    """Raise `ScalingError` if a file that is to be published has such a name."""
     for file in sorted(made.rglob("*.*")):
         for line, name in names_in(unpacked(file).decode(errors="replace")):
             raise ScalingError(
                 f"{file.relative_to(made)}: line {line} names {name!r}, which may reveal who or "
-                "where you are; nothing is published. Take it out of a copy of the study, and "
-                "publish that"
+                "where you are; nothing is published. Remove it from a copy of the study, and "
+                "publish the copy"
             )

@@ -1,4 +1,4 @@
-"""Readiness of requirements for free-threaded builds: a sentence, a table, JSON."""
+"""`scaling ready`: the readiness of requirements as a table, lines and JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import msgspec
 from scaling.builds.ready.package import OTHERWISE, REPLACEMENTS, Package, Readiness
 from scaling.report.render.grid import Grid, Heading, Text
 
-SAYS_ITSELF = ("pure", "source", "nothing")  # what these have is in their reason or note
+SAYS_ITSELF = ("pure", "source", "nothing")  # their reason or note says what they have
 WORDS = {
     "wheel": "wheel",
     "pure": "pure Python",
@@ -20,7 +20,7 @@ WORDS = {
 
 
 def ready_grid(found: Sequence[Readiness]) -> Grid:
-    """The answer for the first build, and all packages on every build: what blocks comes first."""
+    """The answer for the first build, and all packages on every build, blocking ones first."""
     rows: list[list[Text]] = []
     beside = [{each.name: each for each in other.packages} for other in found[1:]]
     for each in sorted(found[0].packages, key=lambda each: (not each.blocks, not each.note)):
@@ -45,7 +45,7 @@ def blocking_lines(found: Readiness) -> Iterator[str]:
 
 
 def source_of(package: Package) -> str:
-    """The source of the advice about a package; empty where nothing is known."""
+    """The source of the advice about a package; empty without advice."""
     if package.blocks:
         known = REPLACEMENTS.get(package.name)
         return known.source if known else ""
@@ -53,7 +53,7 @@ def source_of(package: Package) -> str:
 
 
 def ready_json(found: Sequence[Readiness]) -> str:
-    """All of it as one JSON object: a package that blocks has the reason, and what to do."""
+    """The readiness on each build as one JSON object."""
     builds = [
         {
             "build": each.build,

@@ -18,7 +18,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.environments import workers_path
 from scaling.run.har import SUFFIX, requests_in_har
 from scaling.run.redaction import hide, secrets_in
-from scaling.study.application_note import Sent
+from scaling.study.application_note import SentRequests
 
 WEBSOCKET = "websocket"  # the key of a request that is sent over one
 WEBSOCKETS = "websockets"  # the requirement that server and generator have for that
@@ -50,7 +50,7 @@ print(json.dumps([found, refused]))
 
 def read_requests_file(
     file: Path, say: Callable[[str], None] = lambda _: None, host: str = ""
-) -> tuple[list[dict[str, Any]], Sent]:
+) -> tuple[list[dict[str, Any]], SentRequests]:
     """The requests of a file, and what the study's first line says of them.
 
     It has a request a line, or is a HAR file, of which `host` may name the one to send to; `say`
@@ -68,7 +68,7 @@ def read_requests_file(
     except UsageError as refused:
         raise UsageError(hide(str(refused), secrets_in(_objects_in(file)))) from None
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    return requests, Sent(count=len(requests), sha256=digest)
+    return requests, SentRequests(count=len(requests), sha256=digest)
 
 
 def _objects_in(file: Path) -> Iterator[dict[str, Any]]:
@@ -82,7 +82,7 @@ def _objects_in(file: Path) -> Iterator[dict[str, Any]]:
 
 def sendable(
     documents: Sequence[Mapping[str, Any]], notes: Iterable[str], say: Callable[[str], None]
-) -> tuple[list[dict[str, Any]], Sent]:
+) -> tuple[list[dict[str, Any]], SentRequests]:
     """The requests that the generator can send; `say` gets `notes`, and those that it cannot.
 
     Raises:
@@ -95,7 +95,8 @@ def sendable(
         say(hide(line, secrets))
     if not requests:
         raise UsageError("--requests: none of them can be sent")
-    return requests, Sent(count=len(requests), sha256=hashlib.sha256(text.encode()).hexdigest())
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return requests, SentRequests(count=len(requests), sha256=digest)
 
 
 def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> str:

@@ -29,7 +29,7 @@ from scaling.run.execute import Executor
 from scaling.run.openapi import PLACES, requests_in_schema, schema_in
 from scaling.run.prepare import Prepared, generators_of, services_of
 from scaling.run.progress import failure_of
-from scaling.study.application_note import Sent
+from scaling.study.application_note import SentRequests
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.order import PlannedRun
 
@@ -120,7 +120,7 @@ def check_of(ready: Prepared, say: Say, mixed: Sequence[str] = ()) -> AppCheck:
     return check_application(child, asked, requests, models=models, loop=cell.loop, say=say)
 
 
-def requests_of_schema(ready: Prepared, say: Say) -> tuple[list[dict[str, Any]], Sent]:
+def requests_of_schema(ready: Prepared, say: Say) -> tuple[list[dict[str, Any]], SentRequests]:
     """The requests that the application's own schema gives; `say` gets what is left out.
 
     Raises:

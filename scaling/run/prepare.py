@@ -58,10 +58,10 @@ from scaling.run.redaction import without_own_paths
 from scaling.run.services import Services
 from scaling.study.definition import Options, Study
 from scaling.study.file import StudyFile, study_from
+from scaling.study.pins import group_for
 from scaling.study.plan.budget import fitted
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.refusals import Limits
-from scaling.study.settle import group_for
 
 # --------------------------------------------------------------------------------------------- arms
 

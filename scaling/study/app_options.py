@@ -1,4 +1,4 @@
-"""What `scaling app` asks of an application: each option is declared once, as a field."""
+"""The options of `scaling app`, each declared once, as a field of `AppAsked`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ def _checked_rate(text: str, where: str) -> float | str:
         return checked_rate(text, where)
     if not 0 < rate < float("inf"):
         raise UsageError(
-            f"{where}: expected requests/s above 0, got {text!r}; the peak is measured in any case"
+            f"{where}: expected requests/s above 0, got {text!r}; the peak is always measured"
         )
     return rate
 
@@ -51,8 +51,8 @@ def _checked_rate(text: str, where: str) -> float | str:
 def _checked_command(text: str, where: str) -> str:
     if PORT not in text:
         raise UsageError(
-            f"{where} {text!r} has no {PORT}: write {PORT} where the port to listen on belongs, "
-            "and {workers} where the number of workers does"
+            f"{where} {text!r} has no {PORT}: write {PORT} in place of the port to listen on, "
+            "and {workers} in place of the number of workers"
         )
     return text
 
@@ -67,18 +67,18 @@ COMMAND = replace(TEXT, kept=_checked_command)
 
 @dataclass(frozen=True, kw_only=True)
 class AppAsked:
-    """What is asked of `scaling app`: the application and how it is loaded.
+    """The application that `scaling app` measures, and how it is loaded.
 
     `rates` are requests/s of all workers together, shares of the peak, or `grid`. `builds` are the
-    one with the GIL and the one without. `threads_only` leaves processes out: a check of the
-    application needs none.
+    build with the GIL and the build without. `threads_only` leaves processes out: a check needs
+    none.
     """
 
     application: str
     factory: bool = option(
         False,
         SWITCH,
-        "NAME is a function that makes the application, for each loop.",
+        "NAME is a function that returns an application; it is called for each loop.",
         "--factory",
         YOURS,
     )
@@ -92,22 +92,24 @@ class AppAsked:
     lifespan: str = option(
         "auto",
         replace(one_of(LIFESPANS, "lifespan"), metavar="on|off"),
-        "Whether ASGI lifespans are run.",
+        "Run ASGI lifespans: auto (the default), on or off.",
         "--lifespan",
         YOURS,
     )
-    health: str = option("", HEALTH, "A path that answers once it is ready.", "--health", YOURS)
+    health: str = option(
+        "", HEALTH, "A path that answers once the application is ready.", "--health", YOURS
+    )
     budgets: Sequence[str] = option(
         (),
         BUDGETS,
-        "A limit to divide among workers: db=20. They read a share as SCALING_BUDGET_DB.",
+        "A limit to divide among workers: db=20. Each reads its share from SCALING_BUDGET_DB.",
         "--budget",
         YOURS,
     )
     rates: Sequence[float | str] = option(
         (),
         RATES,
-        "Rates besides the peak: requests/s, 50% of the peak (the default), or grid.",
+        "Rates to measure besides the peak: requests/s, 50% of the peak (the default), or grid.",
         "--rate",
         LOAD,
     )
@@ -117,29 +119,29 @@ class AppAsked:
     pools: Sequence[int] = option(
         (),
         POOLS,
-        "Threads in each loop's pool, for work that blocks (asyncio.to_thread, endpoints "
-        "that are not coroutines): compares sizes, as in 1,4,40.",
+        "Sizes of each loop's thread pool to compare: 1,4,40. The pool runs work that blocks "
+        "(asyncio.to_thread, endpoints that are not coroutines).",
         "--pool",
         LOAD,
     )
     command: str = option(
         "",
         COMMAND,
-        "Also measure this command, with {port} and {workers} in it.",
+        "Also measure the server that this command starts; it contains {port} and {workers}.",
         "--command",
         LOAD,
     )
     full: bool = option(
         False,
         SWITCH,
-        "Add a grid of rates, asyncio, and what allocator, build and GIL each do.",
+        "Add a grid of rates, the asyncio loop, and the effect of allocator, build and GIL.",
         "--full",
         LOAD,
     )
     mixed: int | None = option(
         None,
         MIXED,
-        "Add processes with K threads each, and compare all at 2 K workers, too.",
+        "Add processes with K threads each; all models are also compared at 2 K workers.",
         "--mixed",
         LOAD,
     )

@@ -1,7 +1,7 @@
-"""The study of a user's own application: threads and processes, at its peak and at stated rates.
+"""The study of a user's own application: threads and processes, at the peak and at stated rates.
 
-`scaling app` makes it from what the command line says of the application. From there on it is a
-study like any other: planned, measured, resumed and shown in the same way.
+`scaling app` makes it from its options. Then it is a study like any other: it is planned, measured,
+resumed and shown in the same way.
 """
 
 import re
@@ -26,15 +26,15 @@ FILE = Path(__file__).with_name("app.toml")
 
 
 def application_study(asked: AppAsked) -> StudyFile:
-    """What a study file would say that asks for this.
+    """The study file for an application.
 
     Raises:
-        UsageError: the application has no `package.module:name`, or it has no pools to compare.
+        UsageError: `application` is not `package.module:name`, or pools cannot be compared.
     """
     if asked.pools and asked.interface == WSGI:
-        raise UsageError("--pool: a WSGI application is served without loops, which have pools")
+        raise UsageError("--pool: a WSGI application is served without loops and their pools")
     if asked.pools and asked.full:
-        raise UsageError("--pool and --full: measure the sizes alone, then the rest with the best")
+        raise UsageError("--pool and --full: give one of them. Compare the sizes of pools first")
     gil, free = asked.builds
     with_gil = tuple(gil + allocator for allocator in ALLOCATORS)
     is_wsgi = asked.interface == WSGI
@@ -53,10 +53,9 @@ def application_study(asked: AppAsked) -> StudyFile:
 
 
 def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[WorkloadEntry]:
-    """The entries; only what could be shipped, which comes first, has the whole grid of rates.
+    """The entries of the study. Candidates for shipping come first, and only they have the grid.
 
-    WSGI is served by gunicorn: in N threads without loops, or in N processes, forked ones by
-    `--preload`.
+    gunicorn serves WSGI: in N threads without loops, or in N processes, forked with `--preload`.
     """
     is_wsgi = asked.interface == WSGI
     shared = _parameters(asked)
@@ -71,7 +70,7 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
         yield from _loaded(asked, at_all, arms=(free,), models=mixed_models(asked.mixed))
     beside = {**shared, "rate_per_s": [rate for rate in shared["rate_per_s"] if rate != GRID]}
     if asked.full and not is_wsgi:
-        # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
+        # The ladder: effects of allocator, build and GIL on threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
         yield _entry(beside, arms=(free,), models=("threads",), loops=("asyncio",))
         yield _entry(beside, arms=with_gil, models=processes, loops=("asyncio",))
@@ -103,8 +102,10 @@ def study_name(application: str) -> str:
 def _loaded(
     asked: AppAsked, parameters: Mapping[str, Any], **lists: tuple[str, ...]
 ) -> Iterator[WorkloadEntry]:
-    """Entries at the peak and at each rate. A rate that nobody asked for is measured with the most
-    workers alone: at one rate these do no more than one worker, but sooner.
+    """Entries at the peak and at each rate.
+
+    The default rate is measured with the most workers only: at one rate N workers do the same work
+    as one.
     """
     if asked.rates or asked.full:
         yield _entry(parameters, **lists)
@@ -124,7 +125,7 @@ def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadE
 
 
 def _parameters(asked: AppAsked) -> dict[str, Any]:
-    """What all configurations have in common, as far as it differs from the workload's defaults."""
+    """The parameters of all configurations that differ from the workload's defaults."""
     rates = asked.rates or (DEFAULT_RATE,)
     with_grid = [GRID] if asked.full and GRID not in rates else []
     same = ("application", "factory", "interface", "lifespan", "health")

@@ -1,4 +1,4 @@
-"""What decides about the runs of a user's application besides the parameters of the workload."""
+"""What decides about runs of a user's application besides parameters: requests and variables."""
 
 import os
 from collections.abc import Mapping
@@ -7,30 +7,30 @@ from typing import Self
 import msgspec
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """The requests that a study sends, as its first line has them: how many, and their digest."""
+class SentRequests(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of requests that a study sends, and their digest."""
 
     count: int
     sha256: str
 
 
 class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a user gives `scaling app` beside the study, as the study's first line has it.
+    """The requests and environment variables of an application, in the journal's first line.
 
-    `requests` None stands for `GET /`. `environment` are the names of the variables that the user
-    set. Their values are not published: `environment_digest` only shows that one has changed. It is
-    made with a key that stays on the machine, so that nobody can try values; `environment_key` says
-    with which. Studies of version 1.0 have none: their digests are plain ones.
+    `requests` is None for `GET /` alone. `environment` has the names of the variables. Their values
+    are not published: `environment_digest` only shows whether one has changed. The digest is made
+    with a key that stays on the machine, so that nobody can guess values; `environment_key` names
+    the key. Studies of version 1.0 have plain digests, without a key.
     """
 
-    requests: Sent | None = None
+    requests: SentRequests | None = None
     environment: tuple[str, ...] = ()
     environment_digest: str = ""
     environment_key: str = ""
 
     @classmethod
-    def of(cls, requests: Sent | None, variables: Mapping[str, str]) -> Self:
-        """That of these requests and variables.
+    def of(cls, requests: SentRequests | None, variables: Mapping[str, str]) -> Self:
+        """The note of these requests and variables.
 
         Raises:
             ScalingError: the machine's key cannot be kept.

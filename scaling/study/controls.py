@@ -35,7 +35,7 @@ def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
 
 
 def least_window_s(study_s: float, cell: Cell) -> float:
-    """The shortest window of a run of this cell in a study with windows of `study_s`."""
+    """The shortest window that this cell needs in a study with windows of `study_s`."""
     control = is_control(cell.workload, cell.parameters)
     return min(study_s, CONTROL_WINDOW_S) if control else study_s
 
@@ -43,8 +43,8 @@ def least_window_s(study_s: float, cell: Cell) -> float:
 def has_control(arm: str, name: str) -> bool:
     """Whether the control of that name can be run on an arm.
 
-    Other runtimes have none, and some settings are for certain workloads only. An arm that this
-    version does not know counts as one that can.
+    Other runtimes have no controls, and some settings are for certain workloads only. Arms that
+    this version does not know are taken to run the control.
     """
     if arm in RUNTIMES:
         return False
@@ -59,7 +59,7 @@ def has_control(arm: str, name: str) -> bool:
 
 
 def arms_with_controls(arms: Iterable[str], ran: Collection[tuple[str, str]]) -> list[str]:
-    """Those of the arms that have every control among `ran`: pairs of control and arm."""
+    """The arms that have every control in `ran`, which has pairs of control and arm."""
     return [arm for arm in arms if all((name, arm) in ran for name in CONTROLS)]
 
 
@@ -68,7 +68,7 @@ def with_controls(
 ) -> Study:
     """The settled study with the controls that it lacks, each as an entry of its own.
 
-    None are added if the study says so, or if the machine has one core: nothing can scale there.
+    Nothing is added with `controls = false`, or on one core, where nothing can scale.
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
@@ -81,9 +81,9 @@ def with_controls(
 
 
 def without_controls(study: Study, descriptions: Mapping[str, Description]) -> Study:
-    """The settled study without the controls at its end, as `with_controls` adds them.
+    """The settled study without the controls that `with_controls` adds at its end.
 
-    That of a journal has them. What a study asks for itself stays, if it is nothing but controls.
+    The study of a journal has them. A study of controls alone keeps its first entry.
     """
     added, workloads = list(_entries(study, descriptions)), study.workloads
     while study.controls and len(workloads) > 1 and workloads[-1] in added:

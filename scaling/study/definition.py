@@ -1,6 +1,6 @@
-"""A study: everything that can be asked, each option declared once, as a field of `Study`.
+"""The options of a study, each declared once, as a field of `Study`.
 
-From a field follow the key of study files, its flag on the command line, its check, its place in
+From a field follow its key in study files, its flag on the command line, its check, its place in
 the journal's first line, in the JSON Schema of study files and in `options.md`. To add an option,
 add its field.
 """
@@ -13,7 +13,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.base.models import MODELS
-from scaling.base.vocabulary import PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
+from scaling.base.vocabulary import MAY_BE_PRIMARY, PRIMARY_QUESTIONS, SIZINGS, CountWord
 from scaling.study import kinds
 from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
@@ -31,11 +31,11 @@ _PRESETS = ", ".join(f"{name} ({preset.blocks} blocks)" for name, preset in PRES
 
 @dataclass(frozen=True)
 class Option:
-    """The declaration of an option; `key` and `default` are those of the field that has it.
+    """The declaration of an option; `key` and `default` are those of the field.
 
-    `flag` is the one on the command line, of a switch with the one that turns it off; an option
-    without one is for study files alone. `usual` is the default of an option that can also stand in
-    a `[[workloads]]` table, for that workload.
+    `flag` is the flag on the command line, of a switch with the flag that turns it off; an option
+    without a flag is for study files alone. An option with `usual` can also stand in a
+    `[[workloads]]` table; `usual` is its default if neither the study nor the workload has it.
     """
 
     kind: Kind
@@ -58,7 +58,7 @@ def option[T](
     group: str = WHAT,
     usual: tuple[str, ...] = (),
 ) -> T:
-    """Declare an option as a field: its default, or `REQUIRED`, and what `Option` has of it."""
+    """Declare an option as a field, with its default or `REQUIRED`."""
     metadata = {"option": Option(kind, about, flag, group, usual)}
     made: T = field(default=default, metadata=metadata)
     return made
@@ -77,7 +77,7 @@ def declared(asked: type) -> dict[str, Option]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lists:
-    """The options that a workload can have of its own. An empty list: nothing is said."""
+    """The options that each workload can override. An empty list is not set."""
 
     loops: tuple[str, ...] = option(
         (),
@@ -89,9 +89,8 @@ class Lists:
     workers: tuple[int | CountWord, ...] = option(
         (),
         kinds.COUNTS,
-        "Numbers of workers: 1,2,4. Words stand for what the machine has: 1..cores (1, 2, 4, … "
-        "and all cores; those of one kind, of one NUMA node), cores, cpus, 2x-cpus. By default "
-        "all of these.",
+        "Numbers of workers: 1,2,4. Or words: 1..cores (1, 2, 4, … up to all cores, and cores "
+        "of one kind and of one NUMA node), cores, cpus, 2x-cpus. By default all of these words.",
         "--workers",
     )
     arms: tuple[str, ...] = option(
@@ -103,8 +102,8 @@ class Lists:
     models: tuple[str, ...] = option(
         (),
         kinds.MODELS,
-        f"What a worker is: {', '.join(MODELS)}. mixed:4 has 4 threads in each process; mixed "
-        "alone, or mixed:cache, as many as share a cache, mixed:node those of a NUMA node.",
+        f"What a worker is: {', '.join(MODELS)}. mixed:4 has 4 threads in each process; mixed or "
+        "mixed:cache as many as cores share a cache, mixed:node as many as a NUMA node has cores.",
         "--model",
         usual=("threads",),
     )
@@ -118,7 +117,7 @@ class Lists:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of workers once it is settled, which has no words left."""
+        """The numbers of workers; of a settled entry, which has no words, all of them."""
         return tuple(each for each in self.workers if isinstance(each, int))
 
 
@@ -128,10 +127,10 @@ ENTRY_LISTS = tuple(declared(Lists))
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadEntry(Lists):
-    """One `[[workloads]]` of a study: which workload, what of the study's lists it overrides.
+    """One `[[workloads]]` table of a study: a workload, and the lists that it overrides.
 
-    `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep;
-    they are checked once it is known what the workload takes (`scaling.study.settle`).
+    `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep.
+    Parameters are checked against the workload's description later (`scaling.study.settle`).
     """
 
     name: str
@@ -147,7 +146,7 @@ class Override(NamedTuple):
 
     @property
     def where(self) -> str:
-        """How a message names it."""
+        """The flag and its target, for messages."""
         return f"--set {self.workload}.{self.parameter}"
 
     def __str__(self) -> str:
@@ -155,7 +154,7 @@ class Override(NamedTuple):
 
 
 def parse_override(text: str, where: str = "--set") -> Override:
-    """Read `workload.parameter=value[,value…]`; the workload's own name may have dots in it.
+    """Read `workload.parameter=value[,value…]`; the name of the workload may contain dots.
 
     Raises:
         UsageError: not of that form.
@@ -172,27 +171,24 @@ def parse_override(text: str, where: str = "--set") -> Override:
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Lists):
-    """What is asked.
+    """A study as it is asked for.
 
-    `workers` is empty where the machine's topology decides. Without a preset's name, `blocks` and
-    `window_s` come from the default preset.
-
-    `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
-    once the study is settled, and so is `time_s` once Ns and blocks are chosen
-    (`scaling.study.plan.table`). `application` is set in a study of `scaling app`
-    (`scaling.study.application`): what decides about its runs besides the parameters.
+    `workers` is empty if the machine's topology decides. `source` names the study file in messages,
+    and `overrides` come from `--set`: both are empty once the study is settled. `time_s` is None
+    once Ns and blocks are chosen (`scaling.study.plan.budget`). `application` is set in a study of
+    `scaling app`.
     """
 
     rates: int = option(
         GRID_RATES,
         kinds.count_up_to(RATES_MOST),
-        f'How many rates rate_per_s = "grid" stands for ({GRID_RATES}).',
+        f'Number of rates that rate_per_s = "grid" stands for ({GRID_RATES}).',
         "--rates",
     )
     slo: tuple[str, ...] = option(
         (),
         kinds.OBJECTIVES,
-        "Objectives of latency under load, for the capacity at each: p99<20ms.",
+        "Latency objectives, to measure the capacity at each: p99<20ms.",
         "--slo",
     )
     scale: float = option(
@@ -229,22 +225,21 @@ class Study(Lists):
     )
     primary: tuple[str, ...] | None = option(
         None,
-        kinds.some_of(QUESTIONS, "question"),
-        f"Questions whose headline ratios are primary: {', '.join(QUESTIONS)} (by default "
+        kinds.some_of(MAY_BE_PRIMARY, "question"),
+        f"Questions whose headline ratios are primary: {', '.join(MAY_BE_PRIMARY)} (by default "
         f"{' and '.join(PRIMARY_QUESTIONS)}).",
     )
     preset: str = option(
         REQUIRED,
         kinds.one_of(PRESETS, "preset"),
-        f"Number of blocks and length of the window, unless the study says what the preset "
-        f"means: {_PRESETS}.",
+        f"Number of blocks and length of the window: {_PRESETS}. A study may define its own.",
         "--preset",
         EFFORT,
     )
     blocks: int = option(
         REQUIRED,
         kinds.count_up_to(kinds.MOST),
-        "How many times every cell is run (6 or more for intervals).",
+        "Number of times that every cell is run (6 or more for intervals).",
         "--blocks",
         EFFORT,
     )
@@ -284,7 +279,7 @@ class Study(Lists):
     headline_blocks: int | None = option(
         None,
         kinds.count_up_to(kinds.MOST),
-        "How many blocks follow the others, of the groups that have headline ratios alone.",
+        "Number of additional blocks that only run the groups with headline ratios.",
     )
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
@@ -293,12 +288,12 @@ class Study(Lists):
 
     @property
     def every_block(self) -> int:
-        """How many blocks there are, those of headline groups alone among them."""
+        """The number of all blocks, additional ones of headline groups among them."""
         return self.blocks + (self.headline_blocks or 0)
 
     @property
     def document(self) -> dict[str, Any]:
-        """The study as the journal keeps it: plain values, without what is gone once settled."""
+        """The settled study as the journal keeps it, in plain values."""
         return {
             key: value
             for key, value in msgspec.to_builtins(self).items()
@@ -306,8 +301,8 @@ class Study(Lists):
         }
 
 
-# Gone once a study is settled; and what is left out of its document where it is not used: the study
-# is the same without.
+# Fields that a settled study does not have; and those that its document leaves out at these values:
+# journals of versions without them have the same fingerprint.
 SETTLED = ("source", "overrides", "time_s")
 LEFT_OUT = {
     **dict.fromkeys(("primary", "application", "headline_blocks")),
@@ -325,16 +320,16 @@ SET = Kind(several=True, commas=False, kept=parse_override, metavar="W.P=V,…")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the command line says of a study; `said` has its options by key, as a study has them.
+    """The options of the command line; `said` has those of a study, by key.
 
-    `workload` are the workloads asked for; those with a colon are a user's own.
+    `workload` are the names of workloads; those with a colon are a user's own.
     """
 
     study: str | None = option(
         None,
         STUDY,
-        "A study file, a folder with a measured study, or the name of one that "
-        "`scaling study` lists.",
+        "A study file, a folder with a measured study, or the name of a built-in study "
+        "(`scaling study` lists them).",
         "--study",
     )
     workload: tuple[str, ...] = option(
@@ -347,7 +342,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """What options ask that were given, by key: some of these, and some of a study's own."""
+        """The options that were `given`, by key."""
         own = {key: value for key, value in given.items() if key in OF_COMMAND_LINE}
         said = {key: value for key, value in given.items() if key not in OF_COMMAND_LINE}
         return cls(**own, said=said)

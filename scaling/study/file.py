@@ -1,8 +1,8 @@
-"""A study as it is asked for: by its file, on disk or built in, and the command line, which wins.
+"""Study files: read, checked, described by a JSON Schema, and merged with the command line.
 
-A study file is TOML as a person writes it, checked key by key. The rest has the defaults of
-`Study`, and those of a preset for blocks and window. `settle` then checks the study against what
-the child environments can run.
+A study file is TOML, checked key by key. Options of the command line win over the file, the file
+over a preset (for blocks and window) and the defaults of `Study`. `settle` then checks the study
+against what the child environments can run.
 """
 
 import re
@@ -35,10 +35,10 @@ ABOUT = "A study of how asyncio scales, for: scaling run --study FILE.toml"
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a study file says: the values of its options by key, checked, and its workloads.
+    """A checked study file: the values of its options by key, and its workloads.
 
-    `presets` are the tables of those presets that mean something of their own for the study:
-    options by key, and under `parameters` those of workloads by workload and name.
+    `presets` has the presets that the study defines itself: options by key, and under `parameters`
+    those of workloads, by workload and name.
     """
 
     values: Mapping[str, Any]
@@ -46,7 +46,7 @@ class StudyFile:
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-# The options that each table of a study file has.
+# The options of a [[workloads]] table, and of a [presets.NAME] table.
 ENTRY = {
     "name": Option(TEXT, "A built-in workload (echo), or your own as package.module:Name."),
     **{key: OPTIONS[key] for key in ENTRY_LISTS},
@@ -65,7 +65,7 @@ def built_in_text(name: str) -> str:
 
 
 def built_in_summary(name: str) -> str:
-    """The first line of a built-in study, which says in a sentence what it is about."""
+    """The first line of a built-in study, which says what the study is about."""
     return built_in_text(name).partition("\n")[0].removeprefix("# ")
 
 
@@ -88,22 +88,22 @@ def load_study_file(name: str) -> StudyFile:
 
 
 def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile:
-    """What a study file would say that asks for a settled study.
+    """The study file of a settled study.
 
     `document` is the study as a journal keeps it, with its amounts scaled already.
 
     Raises:
-        UsageError: it is not known, or has a value that this version does not take.
+        UsageError: it has no workloads, or a value that this version does not take.
     """
     if not document.get("workloads"):
-        raise UsageError(f"{source} does not say what was asked; name its study with --study")
+        raise UsageError(f"{source} does not say which study it is of; name the study with --study")
     tables = said_in(document)
     entries = tuple(_entry(each, f"{source}: workload") for each in tables.pop("workloads"))
     return StudyFile(_values(tables | {"scale": 1.0}, OPTIONS, source), entries)
 
 
 def said_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a study as a journal keeps it, what a study file can say; TOML has no null.
+    """The keys of a journal's study that a study file can have, and that are not null.
 
     Alternation that a journal does not name was off: journals of 1.0 did not know it.
     """
@@ -120,7 +120,7 @@ def read_study(text: str, source: str) -> StudyFile:
     """Check the TOML of a study; `source` names the file in messages.
 
     Raises:
-        UsageError: not TOML, or a key or value that does not fit; says file, key and expectation.
+        UsageError: not TOML, or a key or value that does not fit.
     """
     try:
         tables = tomllib.loads(text)
@@ -187,7 +187,7 @@ def _require_table(table: object, where: str) -> dict[str, Any]:
 def _values(
     table: object, options: Mapping[str, Option], where: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The options that a table says, by key, checked; keys in `also` are those of other tables."""
+    """The checked options of a table, by key; the keys in `also` are checked elsewhere."""
     given = _require_table(table, where)
     for key in given:
         if message := gone(f"--{key}".replace("_", "-"), shown=key):
@@ -207,13 +207,12 @@ def _values(
 def study_schema() -> dict[str, Any]:
     """The JSON Schema of study files, with which an editor completes and checks them."""
     workloads = {
-        "description": "The workloads, each with what differs from the lists of the study.",
+        "description": "The workloads, each with the lists that it overrides.",
         "type": "array",
         "items": {"$ref": "#/$defs/Workload"},
     }
     presets = {
-        "description": "What a preset means for this study, where that differs: other options, "
-        "fewer values.",
+        "description": "Presets that the study defines itself: other options, fewer values.",
         **_object({name: {"$ref": "#/$defs/Preset"} for name in PRESETS}),
     }
     of_workload = {
@@ -239,7 +238,7 @@ def _object(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _keys(options: Mapping[str, Option]) -> dict[str, Any]:
-    """What the schema says of the keys of a table."""
+    """The schema of the keys of a table."""
     return {key: _key(option) for key, option in options.items()}
 
 
@@ -253,20 +252,20 @@ def _key(option: Option) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------- with the command line
 
-# What is run when no study is named.
+# The study that is run if none is named.
 DEFAULT_STUDY = "scale"
 
-# A preset is a word for these.
+# The options that a preset sets.
 OF_A_PRESET = ("blocks", "window_s")
 
 
 def study_from(options: Options, *, running_build: str, file: StudyFile | None = None) -> Study:
-    """Build the study that the options ask for, of the file that they name unless it is given.
+    """The study that the options ask for, from the `file` or the one that they name.
 
-    `running_build` is the arm where neither the file nor the command line names one.
+    `running_build` is the arm if neither the file nor the command line names one.
 
     Raises:
-        UsageError: an unknown name or a value that makes no sense; says where and what is expected.
+        UsageError: an unknown name, or a value that does not fit.
     """
     asked = options.study or DEFAULT_STUDY
     source = f"{Path(asked).name.removesuffix('.toml')}.toml"
@@ -295,7 +294,7 @@ def _named(arms: Iterable[str]) -> tuple[str, ...]:
 def _at_preset(
     file: StudyFile, flags: Mapping[str, Any], preset: Mapping[str, Any]
 ) -> tuple[StudyFile, dict[str, Any]]:
-    """The study's own table of the preset wins over the rest of the file; flags win over both."""
+    """The file and the flags, with the study's own preset between them: flags win over it."""
     values: dict[str, Any] = {"parameters": {}, **preset}
     parameters = values.pop("parameters")
     entries = tuple(
@@ -306,8 +305,8 @@ def _at_preset(
 
 
 def _chosen(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags' values, else the file's; blocks and window are a preset's if neither has them."""
-    if "preset" in flags:  # on the command line, it stands for blocks and window of the file
+    """The flags' values, else the file's, else a preset's for blocks and window."""
+    if "preset" in flags:  # on the command line it wins over blocks and window of the file
         own = (*OF_A_PRESET, "headline_blocks")
         file = {key: value for key, value in file.items() if key not in own}
     usual = {key: option.usual for key, option in OPTIONS.items() if option.usual}
@@ -319,7 +318,7 @@ def _chosen(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]
 def _workloads(
     file: StudyFile, flags: Mapping[str, Any], names: Sequence[str], source: str
 ) -> tuple[WorkloadEntry, ...]:
-    """The file's entries; `names` choose among them and add to them, flags win over their lists."""
+    """The entries of the workloads `names`, or all of the file's; flags win over their lists."""
     entries: Sequence[WorkloadEntry] = file.workloads
     if names:
         entries = [
@@ -336,6 +335,6 @@ def _workloads(
 
 
 def _name(file: StudyFile, source: str, arms: Sequence[str]) -> str:
-    """The name of a study whose file gives none: the file's, and the arms unless it names them."""
+    """The name of a study whose file has none: that of the file, and the command line's arms."""
     parts = [Path(source).stem, *(arms if "arms" not in file.values else ())]
     return str(NAME.check(re.sub(r"[^A-Za-z0-9._+-]", "-", "-".join(parts)), source))

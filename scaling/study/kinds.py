@@ -1,7 +1,7 @@
 """Kinds of values: one declaration from which check, message, flag and JSON Schema follow.
 
-Options of studies and commands have them, and so have the parameters of workloads
-(`scaling.study.settle`), which declare theirs in `--describe`.
+Options of studies and commands have a kind, and so have the parameters of workloads, which a child
+declares in `--describe` (`scaling.study.settle`).
 """
 
 import math
@@ -35,16 +35,16 @@ def share(value: float | str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a value may be.
+    """A kind of value: its type, its limits, and its names in messages.
 
-    It is of the type `of`, above `above`, from `least` to `most`, or `zero`; one of `known`, which
-    are names of a `what`; or it has the `pattern`. In place of a number it may be one of `words`,
-    or a text that `number_in` reads (NaN: it is none), whose form is `pattern`. `kept` makes of it
-    the value that is kept, or says itself what is wrong with it. `several` values are a list, which
-    may be empty if `none` is allowed; on the command line they may stand between `commas`.
+    A value has the type `of`. A number is above `above`, from `least` to `most`, or `zero`. A text
+    is one of `known`, which are names of a `what`, or matches `pattern`. A number may also be given
+    as one of `words`, or as a text that matches `pattern` and that `number_in` reads (NaN: not a
+    number). `kept` converts a value, or raises the error itself. With `several` the value is a
+    list, which may be empty with `none`; on the command line `commas` separate it.
 
-    `noun` is what messages call it, `example` shows one, and `bound` writes a bound. `metavar`
-    stands for the value in `--help`; a kind without one is a switch.
+    Messages call the value `noun`, show an `example`, and write limits with `bound`. `metavar`
+    stands for the value in `--help`; a kind without a metavar is a switch.
     """
 
     of: type = str
@@ -67,12 +67,12 @@ class Kind:
     metavar: str = ""
 
     def check(self, value: object, where: str) -> Any:
-        """The value as a study keeps it: of several a tuple, each once.
+        """The value as a study keeps it; a list becomes a tuple without duplicates.
 
         `where` begins the message: `mine.toml: blocks`, `--blocks`.
 
         Raises:
-            UsageError: it is not of this kind; says what was expected.
+            UsageError: it is not of this kind.
         """
         if not self.several:
             return self._checked(value, where)
@@ -83,7 +83,9 @@ class Kind:
         return tuple(dict.fromkeys(self._checked(each, where) for each in value))
 
     def of_texts(self, texts: Sequence[str], where: str) -> Any:
-        """The checked value of texts as typed: several as `1,2`, repeated, or both; else the last.
+        """The checked value of a flag that was given with these texts.
+
+        A list may be `1,2`, a repeated flag, or both. Otherwise the last text counts.
 
         Raises:
             UsageError: as `check`.
@@ -98,7 +100,7 @@ class Kind:
         return self.check([self.typed(each.strip()) for each in parts], where)
 
     def typed(self, text: str) -> object:
-        """The text of a command line as this type; unchanged where it is not one."""
+        """A text of the command line as a value of the type; unchanged if it is none."""
         if self.of is bool:
             return {"true": True, "false": False}.get(text.casefold(), text)
         if not self.number_in:
@@ -129,13 +131,13 @@ class Kind:
         return is_between or (self.zero and value == 0)
 
     def _hint(self, value: object) -> str:
-        """`5` in place of `5%` is what people type."""
+        """`Did you mean 5%?` for `5`, which people type."""
         per_cent = isinstance(value, str) and self.number_in is share and share(f"{value}%")
         return f". Did you mean {value}%?" if per_cent and self._is_within(per_cent) else ""
 
     @property
     def expected(self) -> str:
-        """What a message says of a value that does not fit."""
+        """What was expected, for messages."""
         text = self.noun or TYPES[self.of][0]
         if self.above is not None:
             text += f" above {self.bound(self.above)}"
@@ -186,7 +188,7 @@ COUNTS = Kind(of=int, least=1, most=MOST, words=COUNT_WORDS, several=True, metav
 
 
 def count_up_to(most: int) -> Kind:
-    """A number of things, one or more."""
+    """A count from 1 to `most`."""
     return Kind(of=int, least=1, most=most, metavar="N")
 
 
@@ -204,7 +206,7 @@ def some_of(known: Iterable[str], what: str) -> Kind:
 
 
 def _in_units(units: Mapping[str, float]) -> Callable[[str], float]:
-    """Reads a number with one of these units, of which the empty one may be left out: `2h`."""
+    """A function that reads a number with one of these units, such as `2h`, or NaN."""
 
     def read(text: str) -> float:
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)

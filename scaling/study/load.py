@@ -1,7 +1,4 @@
-"""The load of served workloads: what a cell asks of the load generator, at which rates.
-
-What it asks are those parameters of the workload that are the generator's own.
-"""
+"""The load of served workloads: parameters of the load generator, and the rates they name."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,37 +21,37 @@ from scaling.study.kinds import GRID, share
 from scaling.study.presets import GRID_RATES
 
 CLOSED = 0.0  # the rate that stands for a closed loop
-# Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
+# Parameters of served workloads for the load generator; the connections are their `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
-# Those of a workload with messages to rooms of connections, instead of requests.
+# Parameters of workloads that send messages to rooms of connections, instead of requests.
 ROOM, STALLED = "room", "stalled"
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
 
 
 def is_open_loop(parameters: Mapping[str, object]) -> bool:
-    """Whether these parameters ask for an open loop; its rate may still be a name, such as 40%."""
+    """Whether the load is an open loop; its rate may still be a name, such as 40%."""
     return parameters.get(RATE, CLOSED) != CLOSED
 
 
 def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
-    """The rate of an open loop that these parameters ask for; None for a closed one."""
+    """The rate of an open loop; None for a closed loop."""
     rate = parameters.get(RATE, CLOSED)
     return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
 
 
 def middle[Rate: ParameterValue](rates: Iterable[Rate]) -> Rate:
-    """The middle one of some rates, the lower of two: by size, whether calibrated yet or not."""
+    """The middle rate by size, the lower of two; rates may be calibrated or not."""
     ascending = sorted(set(rates), key=_size)
     return ascending[(len(ascending) - 1) // 2]
 
 
 def _size(rate: ParameterValue) -> float:
-    """A number by which rates are in order; names are in the same order at any peak."""
+    """A number that orders rates; the order of names is the same at any peak."""
     return rates_for([rate], ANY_PEAK)[rate] if isinstance(rate, str) else float(rate or CLOSED)
 
 
 def require_possible_overload(cell: Cell, window_s: float) -> None:
-    """Make sure that the overload of a cell, if it has one, can be made within the window.
+    """Make sure that the overload of a cell, if any, fits into an open loop and the window.
 
     Raises:
         UsageError: the cell is a closed loop, or the overload ends after the window.
@@ -82,7 +79,7 @@ def _overload(parameters: Mapping[str, ParameterValue]) -> Overload | None:
 
 
 def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, seed: int) -> Load:
-    """The load of a cell with these parameters of its workload, before anybody has sent it.
+    """The load that a cell asks for with these parameters.
 
     Raises:
         ValueError: its rate is still to be calibrated (`calibrations_for`).
@@ -105,22 +102,22 @@ def load_asked(parameters: Mapping[str, ParameterValue], *, connections: int, se
 #
 # The calibration measures the peak of the baseline in a closed loop: the best of the processes,
 # fresh and forked, on the arms with the GIL, at the largest N within the cores. Their runs
-# alternate, and are spread between those of the first block whose rates are known: a machine that
-# is slow for some seconds is slow in few of them. Where the study itself finds another peak, tables
-# have the rate's share of that one beside each P99 (`scaling.analysis.tables.cells`). All
-# configurations then get the same rates. Shares of each configuration's own peak would put the
-# error of its calibration into the rates that it is compared at, and a search for the highest rate
-# that still passes is biased towards luck.
+# alternate, and are spread between the runs of the first block whose rates are known: a machine
+# that is slow for some seconds is slow in few of them. All configurations get the same rates.
+# Shares of each configuration's own peak would put the error of its calibration into the rates that
+# it is compared at, and a search for the highest rate that passes is biased towards luck. If the
+# study itself finds another peak, tables show the rate's share of that peak beside each P99
+# (`scaling.analysis.tables.cells`).
 #
-# The grid is one for all studies and machines: the powers of 1.25, to three digits. A study takes
-# those from about a fifth of the peak to the first that reaches it, so that a peak that comes out a
-# little different gives mostly the same rates, and studies can be compared.
+# All studies and machines have one grid: the powers of 1.25, to three digits. A study takes the
+# rates from about a fifth of the peak to the first that reaches it. A slightly different peak gives
+# mostly the same rates, so studies can be compared.
 #
-# What a request costs decides the peak, so each server, payload or amount of work has a calibration
-# of its own. `SAME_RATES` are the parameters that are compared with each other at one rate. Their
-# calibration is made with the largest number, which is the heaviest load, so that "50%" is at most
-# that of any of them, and with the first of the words. The servers of one application are compared
-# at one rate, too; that of the baseline is its own.
+# The cost of a request decides the peak, so each server, payload or amount of work has its own
+# calibration. Cells that differ in `SAME_RATES` alone are compared at one rate. Their calibration
+# has the largest number of each, which is the heaviest load, so that "50%" is at most 50% for all
+# of them, and the first word of each. Servers of one application are compared at one rate, too;
+# the peak is that of the baseline's server.
 
 STEP = 1.25
 DIGITS = 3
@@ -139,9 +136,9 @@ SAME_RATES = (
     "heap",
 )
 OF_ONE_APPLICATION = ("server", "command")  # parameters of the workload `app`
-# Parameters with which the peak of a workload is calibrated. That of a gateway is what it answers
-# with nothing declined, on as many connections as keep the cores busy while each request waits for
-# the service downstream: 32 that wait 23 ms would get 1,400 requests/s, whatever the cores can do.
+# Parameters for the calibration of a workload. At its peak a gateway declines nothing and has
+# enough connections to keep the cores busy while each request waits for the service downstream: 32
+# connections with a wait of 23 ms would get 1,400 requests/s, whatever the cores can do.
 AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
     "gateway": {
         "connections": 128,
@@ -154,7 +151,7 @@ AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
 }
 ANY_PEAK = 10_000.0
 
-type Subject = tuple[str, Parameters]  # a workload, and what its rates depend on
+type Subject = tuple[str, Parameters]  # a workload, and the parameters its rates depend on
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
 
 
@@ -197,9 +194,9 @@ def _rounded(rate: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed:
-    """A calibration that a study needs: for which rates, and of which cells the best is its peak.
+    """A calibration that a study needs: the `names` of its rates, and the cells that it runs.
 
-    `parameters` are those of the workload that the rates depend on.
+    The best of the `candidates` is the peak. `parameters` are those that the rates depend on.
     """
 
     workload: str
@@ -209,9 +206,7 @@ class Needed:
 
 
 def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | None]) -> list[Needed]:
-    """The calibrations that cells need whose rates are still names; `region` says where so many
-    workers fit on the machine.
-    """
+    """The calibrations of cells whose rates are names; `region` is that of a number of workers."""
     groups: dict[Subject, list[Cell]] = {}
     for cell in cells:
         if not is_known(cell):
@@ -228,7 +223,7 @@ def calibrations_for(cells: Iterable[Cell], region: Callable[[int], Region | Non
 
 
 def calibration_runs(needed: Iterable[Needed]) -> list[Cell]:
-    """The cells of all runs that these calibrations make, round after round."""
+    """The cells of all runs of these calibrations, round after round."""
     return [cell for each in [*needed] * ROUNDS for cell in each.candidates]
 
 
@@ -238,12 +233,12 @@ def is_known(cell: Cell) -> bool:
 
 
 def share_of_peak(rate: ParameterValue) -> float:
-    """About which share of the peak a rate is that is not known yet."""
+    """The approximate share of the peak of a rate that is still a name."""
     return _size(rate) / ANY_PEAK
 
 
 def rate_in_words(rate: ParameterValue) -> ParameterValue:
-    """`grid of 8` for all the rates of a grid that are not known yet; else the rate."""
+    """`grid of 8` for each rate of a grid that is still a name; else the rate."""
     if isinstance(rate, str) and rate.startswith(GRID):
         return f"{GRID} of {rate.rpartition(' ')[2]}"
     return rate
@@ -277,9 +272,9 @@ def deciding(cell: Cell) -> Parameters:
 
 
 def _candidates(group: Sequence[Cell], region: Callable[[int], Region | None]) -> tuple[Cell, ...]:
-    """Cells in a closed loop at the largest N within the cores: the baseline, if it is there.
+    """The cells that a calibration runs, in a closed loop at the largest N within the cores.
 
-    Without processes on an arm with the GIL it is processes on any arm, else all configurations of
+    They are processes on arms with the GIL; else processes on any arm, else all configurations of
     the ladder's arms, else all.
     """
     from scaling.builds.arms import version_arms  # `--help` needs no arms
@@ -309,7 +304,7 @@ def _candidates(group: Sequence[Cell], region: Callable[[int], Region | None]) -
 
 
 def _heaviest(group: Sequence[Cell]) -> dict[str, ParameterValue]:
-    """The values of the parameters that do not change the rates, for the calibration."""
+    """The values of `SAME_RATES` for the calibration: the largest number, or the first word."""
     found = {}
     for name in SAME_RATES:
         values = [cell.parameters[name] for cell in group if name in cell.parameters]

@@ -1,8 +1,8 @@
 """The comparisons of a study: every question as the pairs of cells whose ratio answers it.
 
-A question is a generator of `Asked`, registered by `@question`; to add a comparison, add one. The
-plan takes from it which cells have to be measured side by side, the analysis which ratios to
-estimate (`scaling.analysis.tables.ratios`); all that is shown selects from these.
+A question is a generator of `AskedRatio`, registered by `@question`; to add a comparison, add one.
+The plan asks the questions to know which cells to measure side by side, the analysis to know which
+ratios to estimate (`scaling.analysis.tables.ratios`). Tables and plots select from these ratios.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,26 +28,25 @@ from scaling.study.sections import (
 )
 
 THROUGHPUT, CPU, MEMORY, P99 = "throughput_per_s", "cpu_s_per_op", "memory", "latency_p99_s"
-CPU_OF_ALL = "stack_cpu_s_per_op"  # with what is around the workers
+CPU_OF_ALL = "stack_cpu_s_per_op"  # of the workers, their services and servers
 CAPACITY = "capacity at {}"  # with the text of an objective
 BASE_LOOP = "asyncio"
 OVER_PROCESSES, OVER_THREADS = "over processes", "over threads"
 OVER_SERVER = "over a server"
 OVER_SMALLEST_POOL = "pool"
-TWO_STUDIES = "two studies"
 POOL = "pool"  # a parameter: how many threads each loop's pool has
 CONNECTION = "connection_bytes"
-# Parameters that say where workers share something, and their values that put it into a server.
+# Parameters that say where workers share data, each with the value that puts it into a server.
 IN_SERVER = {"cache": "valkey", "through": "broker"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One ratio that a question asks for: a measure `of` a cell over that of another.
+class AskedRatio:
+    """A ratio that a question asks for: the measure of one cell over that of another.
 
-    Of several cells in `among` it is over the strongest: the one whose median of the measure is
-    best. Blocks count in which every one of `along` has a value, too. `name` is what a step of the
-    ladder changes. `headline`: the question is about this ratio first.
+    The ratio is `of` a cell, over the strongest cell in `among`: the one with the best median of
+    the measure. Only blocks count in which each cell in `along` has a value. `name` is what a step
+    of the ladder changes. `headline`: the question is first of all about this ratio.
     """
 
     question: str
@@ -59,17 +58,17 @@ class Asked:
     name: str = ""
 
 
-type Question = Callable[[Scope], Iterator[Asked]]
+type Question = Callable[[Scope], Iterator[AskedRatio]]
 QUESTIONS: dict[str, Question] = {}
 
 
 def question(ask: Question) -> Question:
-    """Register a question. Their order is that of the functions below."""
+    """Register a question. Questions are asked in the order of the functions below."""
     QUESTIONS[ask.__name__] = ask
     return ask
 
 
-def every_ratio(scope: Scope) -> list[Asked]:
+def every_ratio(scope: Scope) -> list[AskedRatio]:
     """All ratios of a study, question by question inside each section; capacities at the end."""
     places = {key: at for at, key in enumerate(dict.fromkeys(map(section_of, scope.cells)))}
     found = [asked for ask in QUESTIONS.values() for asked in ask(scope)]
@@ -81,7 +80,7 @@ def _closed(scope: Scope) -> list[Section]:
 
 
 def _pace(section: Section) -> str:
-    """What takes the place of throughput in an open loop, where that is the schedule's."""
+    """Throughput, or P99 in an open loop, where the schedule decides the throughput."""
     return P99 if section.is_open_loop else THROUGHPUT
 
 
@@ -93,24 +92,25 @@ def _pair(
     measures: Iterable[str],
     *,
     headline: bool = True,
-) -> Iterator[Asked]:
-    """A ratio of each measure, if both cells were measured. That of throughput at the headline N
-    answers a question that has a `headline`.
+) -> Iterator[AskedRatio]:
+    """A ratio of each measure, if both cells were measured.
+
+    With `headline` the ratio of throughput at the headline N is a headline ratio.
     """
     if len(section.scope.measured((of, over))) == 2:
         at_headline_n = headline and of.workers == section.headline_n
         for measure in measures:
-            yield Asked(name, measure, of, (over,), at_headline_n and measure == THROUGHPUT)
+            yield AskedRatio(name, measure, of, (over,), at_headline_n and measure == THROUGHPUT)
 
 
 # ------------------------------------------------------------------------------ the questions
 
 
 @question
-def gains(scope: Scope) -> Iterator[Asked]:
+def gains(scope: Scope) -> Iterator[AskedRatio]:
     """What more workers gain: N workers over one of the same arm and model.
 
-    The headline is that of a curve that the study is about, at its own headline N.
+    Headline ratios are of the curves that the study is about, each at its own headline N.
     """
     for section in _closed(scope):
         subjects = _subjects(section)
@@ -123,13 +123,13 @@ def gains(scope: Scope) -> Iterator[Asked]:
             headline = max(on_cores or several, key=lambda each: each.workers, default=None)
             for of in several:
                 first = of == headline and curve in subjects
-                yield Asked("gain", THROUGHPUT, of, (one,), first)
+                yield AskedRatio("gain", THROUGHPUT, of, (one,), first)
 
 
 def _subjects(section: Section) -> list[list[Cell]]:
-    """The curves that a study is about: threads without the GIL, or all where there are none.
+    """The curves that a study is about: threads without the GIL, or all curves if it has none.
 
-    Processes of another runtime show what the machine gives: a study is not about these.
+    A study is not about processes of another runtime: they show what the machine can do.
     """
     free = free_arms(section.arms)
     return [
@@ -142,14 +142,14 @@ def _subjects(section: Section) -> list[list[Cell]]:
 
 
 @question
-def ladder(scope: Scope) -> Iterator[Asked]:
-    """What freed the speed: the headline ratio of a version, and the factor of each step of it.
+def ladder(scope: Scope) -> Iterator[AskedRatio]:
+    """What freed the speed: the headline ratio of a version, and the factor of each of its steps.
 
         3.14 → 3.14+mimalloc → 3.14t+gil → 3.14t        allocator × build × GIL = headline
 
-    In each block the factors multiply to the headline exactly, since every rung between its ends is
-    once a numerator and once a divisor, and only blocks count in which every rung is valid. A rung
-    that was not measured in enough blocks is left out, and the step across it has both names.
+    In each block the product of the factors is the headline ratio exactly: every rung between the
+    ends is once a numerator and once a divisor, and only blocks with all rungs count. A rung that
+    was not measured in enough blocks is left out, and the step across it has both names.
     """
     for section in _closed(scope):
         for version, n in product(section.versions, section.workers):
@@ -160,25 +160,25 @@ def ladder(scope: Scope) -> Iterator[Asked]:
             between = [each for each in measured[1:-1] if scope.enough(each, (bottom, top))]
             rungs = (bottom, *between, top)
             headline = n == section.headline_n
-            yield Asked("headline", THROUGHPUT, top, (bottom,), headline, along=rungs)
+            yield AskedRatio("headline", THROUGHPUT, top, (bottom,), headline, along=rungs)
             for before, after in pairwise(rungs):
                 name = version.changes(before.arm, after.arm)
-                yield Asked("step", THROUGHPUT, after, (before,), along=rungs, name=name)
+                yield AskedRatio("step", THROUGHPUT, after, (before,), along=rungs, name=name)
 
 
 @question
-def over_processes(scope: Scope) -> Iterator[Asked]:
+def over_processes(scope: Scope) -> Iterator[AskedRatio]:
     """Threads and interpreters over processes at the same N: which to ship?
 
-    Compared are threads of every version's free arm, and interpreters of any arm, with the best
+    Threads of every version's free arm, and interpreters of any arm, are compared with the best
     that people can have today: N processes, fresh or forked, on `3.14` or `3.14+mimalloc`. Each
-    measure has its own baseline: the most throughput, the least CPU time, the least memory. If
-    several are alike, noise decides which one is chosen, so the comparison errs in favour of
+    measure has its own baseline: the most throughput, the least CPU time, the least memory. Where
+    several candidates are alike, noise decides which one is the baseline, so the comparison favours
     processes, by less than the noise of a run. Memory is compared with fresh and with forked
-    processes: these share the pages of what was loaded before the fork.
+    processes: forked ones share the pages of what was loaded before the fork.
 
-    At one rate of an open loop P99 takes the place of throughput. That of threads at the middle
-    rate and headline N is the headline of a study that states no objective.
+    In an open loop P99 takes the place of throughput. If the study states no objective, the ratio
+    of threads at the middle rate and headline N is a headline ratio.
     """
     middles = _middle_rates(scope)
     for section in sections(scope):
@@ -189,15 +189,15 @@ def over_processes(scope: Scope) -> Iterator[Asked]:
             is_subject = of.model == THREADS or (is_mixed(of.model) and not is_open)
             is_first = is_subject and (not is_open or _is_middle(section, middles))
             headline = is_first and of.workers == section.headline_n
-            yield Asked(OVER_PROCESSES, _pace(section), of, among, headline)
-            yield Asked(OVER_PROCESSES, CPU, of, among)
+            yield AskedRatio(OVER_PROCESSES, _pace(section), of, among, headline)
+            yield AskedRatio(OVER_PROCESSES, CPU, of, among)
             kinds = [tuple(each for each in among if each.model == kind) for kind in PROCESSES]
             for alike in [among] if is_open else filter(None, kinds):
-                yield Asked(OVER_PROCESSES, MEMORY, of, alike)
+                yield AskedRatio(OVER_PROCESSES, MEMORY, of, alike)
 
 
 def _challengers(section: Section) -> Iterator[tuple[VersionArms, Cell]]:
-    """What is compared with processes, as far as it was measured, with the version of its arm."""
+    """The measured cells that are compared with processes, each with the version of its arm."""
     for version in section.versions:
         for (arm, model), n in product(section.challengers(version), section.workers):
             if section.scope.measured([of := section.cell(arm, model, n)]):
@@ -205,7 +205,7 @@ def _challengers(section: Section) -> Iterator[tuple[VersionArms, Cell]]:
 
 
 def _middle_rates(scope: Scope) -> dict[Cell, object]:
-    """The middle rate of every subject of an open loop, if the study states no objective."""
+    """The middle rate of each subject of an open loop; empty if the study states an objective."""
     rates: dict[Cell, set[float]] = {}
     for cell in () if scope.objectives else scope.cells:
         rate = cell.parameters.get(RATE)
@@ -220,8 +220,8 @@ def _is_middle(section: Section, middles: Mapping[Cell, object]) -> bool:
 
 
 @question
-def over_threads(scope: Scope) -> Iterator[Asked]:
-    """Processes with several threads each over threads of one process, on the build without GIL."""
+def over_threads(scope: Scope) -> Iterator[AskedRatio]:
+    """Mixed models over threads of one process, on the build without the GIL."""
     for section in sections(scope):
         measures = (_pace(section), CPU, MEMORY)
         for version, of in _challengers(section):
@@ -231,13 +231,13 @@ def over_threads(scope: Scope) -> Iterator[Asked]:
 
 
 @question
-def over_server(scope: Scope) -> Iterator[Asked]:
-    """What all threads share over as many processes with a server: what sharing memory brings.
+def over_server(scope: Scope) -> Iterator[AskedRatio]:
+    """Threads that share memory over as many processes that share a server.
 
-    Each cache in memory, and each way of loops to reach each other, is compared at the same other
-    parameters with the strongest processes. CPU time is that of all parts, the server's too. In an
-    open loop P99 takes the place of throughput: that of the middle rate is the headline of a study
-    that states no objective. With connections that stay open, memory for each is compared, too.
+    Each cache in memory, and each way for loops to reach each other, is compared with the strongest
+    processes at the same other parameters. CPU time is that of all parts, the server's too. In an
+    open loop P99 takes the place of throughput, and the memory of a connection is compared, too. If
+    the study states no objective, the ratio at the middle rate is a headline ratio.
     """
     middles = _middle_rates(scope)
     for section in sections(scope):
@@ -259,11 +259,11 @@ def over_server(scope: Scope) -> Iterator[Asked]:
             for measure in (_pace(section), CPU_OF_ALL, *[CONNECTION] * section.is_open_loop):
                 known = tuple(scope.measured(among, measure))
                 headline = measure == P99 and is_middle and n == section.headline_n
-                yield Asked(OVER_SERVER, measure, of, known or tuple(among), headline)
+                yield AskedRatio(OVER_SERVER, measure, of, known or tuple(among), headline)
 
 
 def shared_by(cell: Cell) -> str:
-    """The parameter by which the workers of a cell share something in memory; empty: none."""
+    """The parameter by which the workers of a cell share data in memory; empty: none."""
     given = cell.parameters
     return next(
         (each for each in IN_SERVER if given.get(each, "") not in ("", IN_SERVER[each])), ""
@@ -271,10 +271,10 @@ def shared_by(cell: Cell) -> str:
 
 
 @question
-def pools(scope: Scope) -> Iterator[Asked]:
+def pools(scope: Scope) -> Iterator[AskedRatio]:
     """How many threads each loop's pool should have: each size over the smallest one measured.
 
-    Everything else is equal. Latency is compared at each rate, the rest at the peak.
+    All other parameters are equal. P99 is compared at each rate, the other measures at the peak.
     """
     sizes: dict[Cell, list[Cell]] = {}
     for cell in scope.cells:
@@ -284,15 +284,15 @@ def pools(scope: Scope) -> Iterator[Asked]:
         smallest, *others = sorted(alike, key=lambda each: int(str(each.parameters[POOL])))
         measures = (P99,) if is_open_loop(smallest.parameters) else (THROUGHPUT, CPU, MEMORY)
         for of, measure in product(others, measures):
-            yield Asked(OVER_SMALLEST_POOL, measure, of, (smallest,))
+            yield AskedRatio(OVER_SMALLEST_POOL, measure, of, (smallest,))
 
 
 @question
-def break_even(scope: Scope) -> Iterator[Asked]:
-    """From how many threads without the GIL on they beat the best single worker with it.
+def break_even(scope: Scope) -> Iterator[AskedRatio]:
+    """From which N on threads without the GIL are faster than the best single worker with it.
 
-    That is the fastest of what one worker on `3.14` or `3.14+mimalloc` did, as a thread or as a
-    process: the choice that a person has who runs one loop today.
+    The single worker is a thread or a process on `3.14` or `3.14+mimalloc`, whichever is fastest:
+    what somebody who runs one loop has today.
     """
     models = (THREADS, *PROCESSES)
     for section in _closed(scope):
@@ -300,17 +300,17 @@ def break_even(scope: Scope) -> Iterator[Asked]:
             threads = section.cell(version.free, THREADS, n)
             ones = [section.cell(*one, 1) for one in product(version.with_gil, models)]
             if scope.measured([threads]) and (single := tuple(scope.measured(ones))):
-                yield Asked("break-even", THROUGHPUT, threads, single)
+                yield AskedRatio("break-even", THROUGHPUT, threads, single)
 
 
 @question
-def versions(scope: Scope) -> Iterator[Asked]:
+def versions(scope: Scope) -> Iterator[AskedRatio]:
     """What the versions of Python changed: each arm over that of the oldest version that has it.
 
         3.13 over 3.12, 3.14 over 3.12;  3.14t over 3.13t
 
-    What else two builds differ in (another compiler, PGO) is in the ratio, too, and must be shown
-    beside it (`scaling.analysis.build_differences`).
+    Other differences of two builds (compiler, PGO) are in the ratio, too, and are shown beside it
+    (`scaling.analysis.build_differences`).
     """
     for section in _closed(scope):
         names = rising(each.version for each in section.versions)
@@ -321,12 +321,12 @@ def versions(scope: Scope) -> Iterator[Asked]:
 
 
 @question
-def settings(scope: Scope) -> Iterator[Asked]:
+def settings(scope: Scope) -> Iterator[AskedRatio]:
     """What a setting beside the ladder changes: each arm with it over the same arm without.
 
         3.14t+nogc over 3.14t;  3.13+io-uring over 3.13
 
-    Of an arm with several, the last one of its name is left out.
+    The divisor lacks the last setting in the arm's name.
     """
     for section in sections(scope):
         rungs = {rung for version in section.versions for rung in version.rungs}
@@ -338,7 +338,7 @@ def settings(scope: Scope) -> Iterator[Asked]:
 
 
 @question
-def loops(scope: Scope) -> Iterator[Asked]:
+def loops(scope: Scope) -> Iterator[AskedRatio]:
     """Each other loop over asyncio, at the same arm, model and N."""
     for section in _across_loops(scope):
         for curve, n in product(section.curves, section.workers):
@@ -349,12 +349,11 @@ def loops(scope: Scope) -> Iterator[Asked]:
 
 
 @question
-def runtimes(scope: Scope) -> Iterator[Asked]:
-    """Threads of each other runtime over as many of the first Python that the study names.
+def runtimes(scope: Scope) -> Iterator[AskedRatio]:
+    """Threads of each other runtime over as many threads of the first Python in the study.
 
-    A runtime has a loop of its own. The two differ in everything, which must be shown beside the
-    ratio. Its processes are what the machine gives without an interpreter: nothing is compared
-    with these.
+    A runtime has a loop of its own, and differs from Python in everything, which is said beside the
+    ratio. Processes of a runtime show what the machine can do, and are compared with nothing.
     """
     for section in _across_loops(scope):
         pythons = (
@@ -372,7 +371,7 @@ def runtimes(scope: Scope) -> Iterator[Asked]:
 
 
 def _across_loops(scope: Scope) -> Iterator[Section]:
-    """The cells of each section of a closed loop that has several loops."""
+    """Sections of a closed loop that have several event loops, as one section each."""
     for _, members in groupby(_closed(scope), key=lambda each: section_of(each.first)):
         several = list(members)
         if len(several) > 1:
@@ -380,11 +379,11 @@ def _across_loops(scope: Scope) -> Iterator[Section]:
 
 
 @question
-def ladder_at_rate(scope: Scope) -> Iterator[Asked]:
+def ladder_at_rate(scope: Scope) -> Iterator[AskedRatio]:
     """Each arm of the ladder over the one before, at the same rate of an open loop.
 
-    Throughput is the schedule's there, so it is not compared; N workers at a rate do not do more
-    than one at the same rate, but do it sooner, so gains and break-even points have no meaning.
+    Throughput, gains and break-even points are not compared in an open loop, where the schedule
+    decides the throughput: N workers do the same work as one, but sooner.
     """
     for section in sections(scope):
         steps = (
@@ -399,11 +398,11 @@ def ladder_at_rate(scope: Scope) -> Iterator[Asked]:
 
 
 @question
-def capacities(scope: Scope) -> Iterator[Asked]:
-    """Capacity at each objective: of threads over that of processes, and of N workers over one.
+def capacities(scope: Scope) -> Iterator[AskedRatio]:
+    """Capacity at each objective: threads over processes, mixed models over threads, N over one.
 
-    The cells have no rate. Capacity of threads over the strongest processes at the headline N is
-    the headline of a study that states objectives.
+    The cells have no rate. If the study states objectives, the capacity of threads over the
+    strongest processes at the headline N is a headline ratio.
     """
     loaded = [cell for cell in scope.cells if is_open_loop(cell.parameters)]
     cells = list(dict.fromkeys(map(without_rate, loaded)))
@@ -423,35 +422,11 @@ def capacities(scope: Scope) -> Iterator[Asked]:
             )
             if (of.arm, of.model) in section.challengers(version) and among:
                 headline = of.model == THREADS and of.workers == section.headline_n
-                yield Asked(OVER_PROCESSES, measure, of, among, headline)
+                yield AskedRatio(OVER_PROCESSES, measure, of, among, headline)
             threads = replace(of, arm=version.free, model=THREADS)
             if is_mixed(of.model) and of.arm in version.rungs and threads in known:
-                yield Asked(OVER_THREADS, measure, of, (threads,))
+                yield AskedRatio(OVER_THREADS, measure, of, (threads,))
         for of in known:
             one = replace(of, workers=1)
             if of.workers > 1 and one in known:
-                yield Asked("gain", measure, of, (one,))
-
-
-# ------------------------------------------------------------------------------ two studies
-
-
-def two_studies(now: Scope, then: Scope) -> Iterator[Asked]:
-    """What changed since an earlier study: each cell of both over itself, now over then.
-
-    The only question about two scopes, so it is asked by itself. In an open loop throughput is the
-    schedule's, and P99 takes its place; capacities are compared at the objectives that both state.
-    """
-    earlier = set(then.cells)
-    for section in sections(now):
-        for cell, measure in product(section.cells, (_pace(section), CPU, MEMORY)):
-            if cell in earlier:
-                yield Asked(TWO_STUDIES, measure, cell, (cell,))
-    rated, before = (
-        dict.fromkeys(without_rate(each) for each in scope.cells if is_open_loop(each.parameters))
-        for scope in (now, then)
-    )
-    for objective in now.objectives:
-        if objective in then.objectives:
-            for cell in filter(before.__contains__, rated):
-                yield Asked(TWO_STUDIES, CAPACITY.format(objective), cell, (cell,))
+                yield AskedRatio("gain", measure, of, (one,))

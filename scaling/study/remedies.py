@@ -13,11 +13,11 @@ from scaling.study.load import CLOSED, RATE
 
 NAME = "remedies"
 P99_RATE = "50%"  # of the peak: busy, and not so busy that latency is all queueing
-LONGER = 2  # times the window, for an application: P99 takes 2,000 requests
+LONGER = 2  # times the window, for an application: P99 needs 2,000 requests
 
 
 def remedies_of(workloads: Sequence[str]) -> StudyFile:
-    """The study of these workloads, which the command line also names; without any that of echo."""
+    """The study of the workloads that the command line names; of `echo` if it names none."""
     file = load_study_file(NAME)
     names = (each.replace(":", "-") for each in workloads)
     return replace(file, values={**file.values, "name": "-".join([NAME, *names])})
@@ -26,10 +26,10 @@ def remedies_of(workloads: Sequence[str]) -> StudyFile:
 def remedies_of_application(asked: AppAsked) -> StudyFile:
     """The study of an application at its peak, and at half of it for its P99.
 
-    An application of WSGI is served in threads without loops, as by `scaling app`.
+    A WSGI application is served in threads without loops, as by `scaling app`.
 
     Raises:
-        UsageError: this is no name of an application.
+        UsageError: `application` is not `package.module:name`.
     """
     file = load_study_file(NAME)
     values: dict[str, Any] = {**file.values, "name": f"{NAME}-{study_name(asked.application)}"}

@@ -1,6 +1,6 @@
-"""The cells that ratios are asked of: by section, which is a table, and by curve.
+"""The cells that questions are asked of, by section (the cells of one table) and by curve.
 
-A `Scope` holds the cells of a plan, or those that were measured.
+A `Scope` has the cells of a plan, or the measured ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,12 +30,10 @@ class Scope(Protocol):
         """Where the workers of a cell fit on the machine."""
 
     def measured(self, cells: Iterable[Cell], measure: str = ...) -> list[Cell]:
-        """Those of some cells that there are, with at least one value of the measure: throughput,
-        unless another one is named.
-        """
+        """Those of some cells that have a value of the measure; by default of throughput."""
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
-        """Whether a cell has a value in enough of the blocks in which both of two others have."""
+        """Whether a cell has values in enough of the blocks in which both `ends` have one."""
 
 
 def section_of(cell: Cell) -> Cell:
@@ -49,7 +47,7 @@ def curve_of(cell: Cell) -> Cell:
 
 
 def ones_of(cell: Cell) -> list[Cell]:
-    """The cell with one worker of a curve; of a mixed model one thread, or one process, is that."""
+    """The cells of one worker on a curve; of a mixed model those of a thread and of a process."""
     return [replace(cell, workers=1, model=model) for model in parts_of(cell.model)]
 
 
@@ -64,7 +62,7 @@ def without_rate(cell: Cell) -> Cell:
 
 
 def subject_of(cell: Cell) -> Cell:
-    """What is loaded at several rates: workload, other parameters, sizing and loop."""
+    """What cells at several rates have in common: workload, other parameters, sizing and loop."""
     return replace(section_of(without_rate(cell)), loop=cell.loop)
 
 
@@ -93,13 +91,14 @@ class Section:
         return replace(self.first, arm=arm, model=model, workers=workers)
 
     def challengers(self, version: VersionArms) -> list[tuple[str, str]]:
-        """Arm and model of what is compared with processes: mixed models on every rung, too."""
+        """Arm and model of the cells that are compared with processes."""
         mixed = [model for model in self.models if is_mixed(model)]
         return [*version.challengers, *product(version.rungs, mixed)]
 
     def rivals(self, version: VersionArms, ours: Cell) -> tuple[Cell, ...]:
-        """The processes, fresh and forked, of which the strongest is compared with a cell: those
-        on arms with the GIL, where none were measured those on its own arm.
+        """The measured processes, fresh and forked, that a cell may be compared with.
+
+        They are on the arms with the GIL, or on the cell's own arm if no such process was measured.
         """
 
         def processes(arms: Iterable[str]) -> list[Cell]:

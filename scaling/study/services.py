@@ -1,8 +1,8 @@
-"""The services that workloads talk to: one entry each in `services.toml`.
+"""The services that workloads talk to, an entry each in `services.toml`.
 
-Everything else follows from the entry: how a service is started, how its ceiling is measured, how
-many open files a run needs, what the journal keeps. To add one, write its module in
-`workers/services` and its entry there; workloads name it in their `services`.
+From an entry follow how a service is started, how its ceiling is measured, how many open files a
+run needs and what the journal keeps. To add a service, write its module in `workers/services` and
+its entry in `services.toml`; workloads name it in their `services`.
 """
 
 import os
@@ -20,20 +20,20 @@ WORKERS = "workers"
 class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A kind of service.
 
-    `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
-    workload that the service is started with (`WORKERS`: how many there are), `to_load` those that
-    its load needs; None: it has no ceiling of its own. `workers_each` is how many workers one of
-    its processes can serve without being what they wait for; its ceiling, measured in every study,
-    shows whether that is so.
+    `python -m MODULE` serves, and `python -m MODULE.ceiling` loads it. `parameters` are parameters
+    of the workload that the service is started with (`WORKERS`: the number of workers), `to_load`
+    those that its load needs; None: the service has no ceiling of its own. `workers_each` is the
+    number of workers that one process can serve without being the bottleneck; the ceiling, measured
+    in every study, shows whether that is so.
 
-    A service is part of a run where the workload names it, and where the parameter `asked_by` has
-    the service's name as its value. One `in_front` of the servers of a run is
-    started when these answer. `needs` are services that it talks to itself. One that is `fresh` is
-    started for each run, since what a run leaves in it would be the next one's.
+    A service is part of a run if the workload names it, or if the parameter `asked_by` has the
+    service's name as its value. A service `in_front` of the servers of a run is started once they
+    answer. `needs` are services that the service talks to itself. A `fresh` service is started for
+    each run, since data that a run leaves in it would change the next run.
 
-    `program`, of a package of that name, has to be on PATH, or `package` in the children's
-    environment, unless the variable `installed` names a server that is there. One that `keeps`
-    data has a folder in the user's cache for them.
+    Either `program`, of a package of that name, is on PATH, or `package` is in the children's
+    environment, or the variable `installed` names a server of the user's. A service that `keeps`
+    data has a folder in the user's cache. `most_mib` is the memory that it needs.
     """
 
     module: str
@@ -51,28 +51,28 @@ class Service(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     most_mib: int = 60
 
     def __post_init__(self) -> None:
-        """Refuse a variable that nobody would set."""
+        """Refuse a variable that no option sets."""
         if self.installed not in ("", *installed.URLS):
             raise ValueError(f"{self.installed}: expected {' or '.join(installed.URLS)}")
 
     @property
     def found_program(self) -> str | None:
-        """Where the program is; None without one."""
+        """The path of the program, or None."""
         return installed.program(self.program) if self.program else None
 
     def missing(self, packages: Mapping[str, str]) -> str | None:
-        """Why it cannot be had with these packages; None if it can."""
+        """Reason the service is not available with these packages, or None."""
         if self.program and self.found_program is None:
             return f"{self.program} is not on PATH: install the package {self.program}"
         if self.package and self.package not in packages and not os.environ.get(self.installed):
             return (
-                f"{self.package} is not installed: it has no wheel for every platform; name an "
-                f"installed server with {self.installed}=URL"
+                f"{self.package} is not installed (it has no wheel for some platforms); name a "
+                f"server of your own with {self.installed}=URL"
             )
         return None
 
     def processes(self, workers: int) -> int:
-        """How many processes, with a port each, this many workers need."""
+        """The number of processes, with a port each, that so many workers need."""
         return -(-workers // self.workers_each)
 
     def parameters_of(self, workload: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
@@ -97,10 +97,7 @@ SERVICES = {name: each for name, each in WITH_CEILING.items() if name != LOAD_GE
 
 
 def beside(named: Sequence[str], parameters: Mapping[str, ParameterValue]) -> tuple[str, ...]:
-    """The services that run beside a cell: those that its workload names or its parameters ask for.
-
-    One comes after those that it needs.
-    """
+    """The services that a workload names or its parameters ask for, each after those it needs."""
     asked = [
         name for name, each in SERVICES.items() if not each.in_front and _asks(name, parameters)
     ]
@@ -109,7 +106,7 @@ def beside(named: Sequence[str], parameters: Mapping[str, ParameterValue]) -> tu
 
 
 def in_front(parameters: Mapping[str, ParameterValue]) -> str | None:
-    """The service that the parameters put between clients and servers; None without one."""
+    """The service that the parameters put between clients and servers, or None."""
     asked = (name for name, each in SERVICES.items() if each.in_front and _asks(name, parameters))
     return next(asked, None)
 

@@ -1,17 +1,16 @@
-"""A study is settled: names checked, parameters typed, amounts scaled, worker counts chosen.
+"""Settling a study: names checked, parameters typed, amounts scaled, worker counts chosen.
 
-A settled study says everything in full, so that two ways of asking for the same study give the same
-settled one. The journal keeps it, and a resumed study is compared with it.
+A settled study has all values in full, so that two ways to ask for one study give the same settled
+study. The journal keeps the settled study, and a resumed study is compared with it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import percent
 from scaling.base.vocabulary import CountWord
-from scaling.builds.runtimes import OWN_LOOP
 from scaling.journal.record import (
     Description,
     ParameterFacts,
@@ -29,11 +28,11 @@ def settle(
     descriptions: Mapping[str, Description],
     worker_counts: Mapping[CountWord, tuple[int, ...]],
 ) -> Study:
-    """Fill in what only the child environments and the machine know.
+    """The study with all values that only the child environments and the machine know.
 
-    `descriptions` has one `--describe` document per arm, by the arm's name; `worker_counts` says
-    what the words for numbers of workers mean, of which a study without any has them all. Every
-    entry of the result has all its lists, and every parameter a list of the values it takes.
+    `descriptions` has one `--describe` document per arm, by the arm's name. `worker_counts` has the
+    numbers of workers that each word stands for; a study without numbers has all of them. Every
+    entry of the result has all lists, and every parameter a list of values.
 
     Raises:
         UsageError: a name that no arm knows, or a parameter that does not fit.
@@ -57,7 +56,7 @@ def settle(
 def _numbers(
     asked: Iterable[int | CountWord], meant: Mapping[CountWord, tuple[int, ...]]
 ) -> tuple[int, ...]:
-    """Numbers of workers, ascending, those that words stand for among them."""
+    """Numbers of workers, ascending, with words replaced by numbers."""
     return tuple(
         sorted({n for each in asked for n in ([each] if isinstance(each, int) else meant[each])})
     )
@@ -66,7 +65,7 @@ def _numbers(
 def settled(
     entry: WorkloadEntry, study: Study, descriptions: Mapping[str, Description]
 ) -> WorkloadEntry:
-    """The entry with all its lists and parameters, those of the study where it has no others.
+    """The entry with all lists and parameters; lists that it does not have are the study's.
 
     Raises:
         UsageError: no arm knows the workload, or a parameter does not fit.
@@ -80,10 +79,10 @@ def settled(
 
 
 def facts_of(name: str, descriptions: Mapping[str, Description]) -> WorkloadFacts:
-    """A workload's facts, from an arm that can import it if there is one.
+    """A workload's facts, preferably from an arm that can import the workload.
 
     Raises:
-        UsageError: no arm knows the workload, or it is a user's own and none can import it.
+        UsageError: no arm knows the workload, or none can import a user's own workload.
     """
     known = _union(description.workloads for description in descriptions.values())
     if name not in known:
@@ -105,10 +104,10 @@ def _union(several: Iterable[Mapping[str, object]]) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------- scaled
-# What `--scale` does: it multiplies the amounts of a workload (operations, tasks, in flight).
+# `--scale` multiplies the amounts of a workload (operations, tasks, in flight).
 #
-# The workload says which parameters are amounts (`scaled` in its description). The settled study
-# has the amounts that are run, and all output about a scaled study says that it is scaled.
+# The workload's description says which parameters are amounts (`scaled`). The settled study has the
+# scaled amounts, and all output about a scaled study says that it is scaled.
 
 MUCH = 1_000_000  # operations per worker from which a finite run can take a minute
 SIMULATED = "Simulated: nothing was measured, every figure follows from a law with noise"
@@ -117,10 +116,10 @@ SIMULATED = "Simulated: nothing was measured, every figure follows from a law wi
 def scaled(
     facts: WorkloadFacts, parameters: Mapping[str, Iterable[ParameterValue]], scale: float
 ) -> dict[str, list[ParameterValue]]:
-    """All parameters with the values they take, the amounts among them times `scale`.
+    """All parameters with their values, the amounts multiplied by `scale`.
 
-    An amount is rounded and stays above the least that its parameter may be, which is 1 where the
-    parameter does not say; values that become the same are one.
+    An amount is rounded, and is at least the parameter's minimum, or 1. Values that become equal
+    are one value.
     """
     return {
         name: list(
@@ -147,16 +146,13 @@ def amount(facts: WorkloadFacts, parameters: Mapping[str, ParameterValue]) -> in
 
 
 def scaled_to(study: Mapping[str, Any]) -> str:
-    """`scaled to 1 %`, of a study as the journal keeps it; empty where it is in its full size."""
+    """`scaled to 1 %` for a journal's study; empty if it is not scaled."""
     scale = float(study.get("scale") or 1.0)
     return "" if scale == 1 else f"scaled to {percent(scale)}"
 
 
 def caveats(study: StudyLine) -> list[str]:
-    """Warnings that belong to every figure of a study: that it is simulated, that it is scaled.
-
-    Every output begins with them; most studies have none.
-    """
+    """Warnings shown with every figure: that the study is simulated, that it is scaled."""
     return [*([SIMULATED] if study.simulated else []), *filter(None, [scaled_to(study.study)])]
 
 
@@ -174,10 +170,10 @@ PARAMETER_TYPES: Mapping[str, type] = {each.__name__: each for each in TYPES}
 def sweep(
     facts: ParameterFacts, value: object, where: str, *, is_rate: bool = False
 ) -> tuple[ParameterValue, ...]:
-    """The values of one parameter from a study file: one, or the several of a list, each once.
+    """The values of a parameter in a study file: one value, or a list without duplicates.
 
-    Of a parameter with choices `*` stands for all of them, in the order in which it declares them.
-    The value may be a rate that a calibration decides, if the parameter `is_rate`.
+    `*` stands for all choices of a parameter that has them. If the parameter `is_rate`, a
+    calibration may decide the value.
 
     Raises:
         UsageError: a value that does not fit, or no value at all.
@@ -196,7 +192,7 @@ def sweep(
 
 
 def _rate(facts: ParameterFacts, value: object, where: str) -> object:
-    """A rate as it is, if it is one that a calibration decides."""
+    """A rate: a number, or a text for a rate that a calibration decides."""
     if isinstance(value, str) and facts.default != CLOSED:
         raise UsageError(
             f"{where}: expected a rate per second, got {value!r}: a calibration measures a "
@@ -206,7 +202,7 @@ def _rate(facts: ParameterFacts, value: object, where: str) -> object:
 
 
 def kind_of(facts: ParameterFacts) -> Kind:
-    """What a parameter may be; where 0 is the default, it may be that whatever its bounds."""
+    """The kind of a parameter's values; a default of 0 is allowed whatever the bounds."""
     return Kind(
         of=PARAMETER_TYPES[facts.type],
         least=facts.at_least,
@@ -223,7 +219,7 @@ def combined(
     overrides: Sequence[Override],
     where: str,
 ) -> dict[str, tuple[ParameterValue, ...]]:
-    """All parameters of a workload, each with the values it takes, in the order it declares them.
+    """All parameters of a workload with their values, in the order of its declaration.
 
     `overrides` win over the study file, which wins over the workload's own defaults. `where` names
     the place in the file.
@@ -249,61 +245,3 @@ def combined(
     for name, (value, place) in given.items():
         values[name] = sweep(known[name], value, place, is_rate=facts.served and name == RATE)
     return values
-
-
-# ---------------------------------------------------------------------------------------- pin group
-# The group of pins for the environment of a study's children: the smallest that is enough.
-#
-# A child must not have packages that it does not need: each is one more that may be imported, turn
-# the GIL on, or lack a wheel. So the optional loops and libraries, servers of applications, and
-# what makes certificates, are only there if a study asks for them.
-
-# What the group "child" has; any other loop is in the group "loops".
-LOOPS_OF_ALL = {"asyncio", "uvloop", OWN_LOOP}
-# Parameters that ask for a group beside it, and the values that do not.
-ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
-    "tls": ("tls", frozenset({"off"})),
-    "server": ("serve", frozenset({"tcp", "aiohttp"})),
-    "cache": ("cache", frozenset({"dict", "lru_cache"})),
-    "miss": ("cache", frozenset({"cpu"})),
-}
-# And built-in workloads that ask for it whatever their parameters are.
-ASKED_BY_NAME = {
-    "mix": "serve",
-    "web": "stack",
-    "gateway": "stack",
-    "broadcast": "broadcast",
-    "serve-cache": "serve",
-    "serve-state": "serve",
-}
-# Groups and those inside them: what asks for both needs the larger one.
-INSIDE = {"stack": "serve", "broadcast": "serve"}
-
-
-def group_for(study: Study) -> str:
-    """The group of pins for the children of a study, before or after it is settled.
-
-    That which is asked for, else `child`; `loops`, which has everything, for two that are not one
-    inside the other, or for a loop or library that none of them has.
-    """
-    loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
-    asked = {
-        group
-        for parameter, (group, without) in ASKED_BY.items()
-        if not without.issuperset(_values(study, parameter))
-    }
-    asked |= {ASKED_BY_NAME[entry.name] for entry in study.workloads if entry.name in ASKED_BY_NAME}
-    asked -= {small for large, small in INSIDE.items() if large in asked}
-    if not loops <= LOOPS_OF_ALL or len(asked) > 1:
-        return "loops"
-    return next(iter(asked), "child")
-
-
-def _values(study: Study, parameter: str) -> Iterator[object]:
-    """All values that a study gives a parameter of that name, whatever workload has it."""
-    for entry in study.workloads:
-        given = entry.parameters.get(parameter, [])
-        yield from given if isinstance(given, list) else [given]
-    for override in study.overrides:
-        if override.parameter == parameter:
-            yield from override.values

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from scaling.report import csv
+from scaling.report.output import print_answer
 from scaling.report.render.grid import Heading
-from scaling.report.show import print_answer
 from scaling.report.view import plots, view
 from scaling.report.view.declare import Remark, Table, figure
 from scaling.report.view.notes import NOTES
 from scaling.report.view.tables import of_question
-from scaling.study.questions import QUESTIONS, THROUGHPUT, Asked
+from scaling.study.questions import QUESTIONS, THROUGHPUT, AskedRatio
 from scaling.study.sections import Scope
 from tests.support.documents import page, tables_markdown
 from tests.support.printing import printed_by
@@ -25,13 +25,13 @@ pytestmark = pytest.mark.usefixtures("unrendered")
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_question_is_answered_in_page_markdown_and_csv(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lags(scope: Scope) -> Iterator[Asked]:
+    def lags(scope: Scope) -> Iterator[AskedRatio]:
         for cell in scope.cells:
             if cell.model == "threads" and cell.workers == 2:
                 over = next(
                     each for each in scope.cells if each.model == "processes" and each.workers == 2
                 )
-                yield Asked("lateness", LAG, cell, (over,), True)
+                yield AskedRatio("lateness", LAG, cell, (over,), True)
 
     monkeypatch.setitem(QUESTIONS, "lags", lags)
     added = of_question("lateness", "How late loops are")

@@ -150,7 +150,7 @@ def test_what_the_check_found_is_corrected_first(tmp_path: Path) -> None:
     study = found_wrong(FASTER, tmp_path, ("threads",))
     text = printed_by(lambda to: answered(study, tmp_path, to))
     assert "not recommended" in text
-    assert "correct what the check found" in " ".join(text.splitlines()[-2:])
+    assert "correct the findings of the check" in " ".join(text.splitlines()[-2:])
     assert len(text.splitlines()) <= 24
 
 

@@ -55,10 +55,10 @@ def test_what_is_not_there_is_refused_with_what_to_install(monkeypatch: pytest.M
     assert proxied == "nginx is not on PATH: install the package nginx"
     pooled = refused({"pooler": "pgbouncer"}, WITH_POSTGRES)
     assert pooled == "pgbouncer is not on PATH: install the package pgbouncer"
-    assert f"name an installed server with {POSTGRES}=URL" in (refused(NONE, {}) or "")
+    assert f"name a server of your own with {POSTGRES}=URL" in (refused(NONE, {}) or "")
     monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
     assert refused(NONE, {}) is None
-    assert f"name an installed server with {VALKEY}=URL" in (refused({"cache": "valkey"}, {}) or "")
+    assert f"of your own with {VALKEY}=URL" in (refused({"cache": "valkey"}, {}) or "")
     monkeypatch.setenv(VALKEY, "valkey://127.0.0.1")
     assert refused({"cache": "valkey"}, {}) is None
 

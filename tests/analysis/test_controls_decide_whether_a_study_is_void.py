@@ -11,7 +11,7 @@ from scaling.analysis.tables.study import Study
 from scaling.journal.record import ParameterFacts, RunLine, WorkerRecord
 from scaling.machine.topology import Topology
 from scaling.report.csv import comparison, summary
-from scaling.report.show import show
+from scaling.report.output import show
 from scaling.report.view.notes import NOTES, warnings
 from scaling.report.view.notes import controls as controls_note
 from scaling.study.controls import CONTROL_WINDOW_S, CONTROLS

@@ -80,7 +80,7 @@ def test_an_answer_that_is_none_is_an_error_and_not_kept(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "answer").write_text("{}")
-    with pytest.raises(ScalingError, match=r"^Object .+\nSo .+ mend it; else delete"):
+    with pytest.raises(ScalingError, match=r"^Object .+\nSo .+ correct it; else delete"):
         described(sys.executable, environment, "source")
     assert not (tmp_path / "cache").exists()
 

@@ -13,7 +13,7 @@ from scaling.builds.environments import OF_CHILDREN, groups, pins_file, pins_sha
 from scaling.builds.prepared_arm import explained
 from scaling.journal.record import Description, Offer, WorkloadFacts
 from scaling.study.file import study_from
-from scaling.study.settle import group_for
+from scaling.study.pins import group_for
 from tests.support.children import ROOT
 from tests.support.descriptions import description
 from tests.support.plans import flagged, why_refused

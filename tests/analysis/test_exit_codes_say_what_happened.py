@@ -179,7 +179,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
         return FakeAppStudy(blocks=2, window_s=2.0).write(tmp_path / "out").parent
 
     monkeypatch.setattr(app_steps.AppSteps, "known", lambda self: self)
-    monkeypatch.setattr(app_steps.AppSteps, "ready", lambda self: Ready())
+    monkeypatch.setattr(app_steps.AppSteps, "prepared", lambda self: Prepared())
     monkeypatch.setattr(app_steps, "check_of", lambda *_: found)
     monkeypatch.setattr(app_steps, "announced", lambda *_: ["20 cells"])
     monkeypatch.setattr(app_steps, "folder_of", lambda *_: tmp_path / "out")
@@ -196,7 +196,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     assert said in done.stdout
 
 
-class Ready:
+class Prepared:
     """A study that needs no preparation."""
 
     plan = None
@@ -260,7 +260,7 @@ def test_a_package_that_a_command_needs_and_a_module_of_our_own(
         def without(*_: object, **__: object) -> None:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
 
-        monkeypatch.setattr("scaling.report.show.show", without)
+        monkeypatch.setattr("scaling.report.output.show", without)
 
     lacking("pandas.core")
     done = command("show", "x")

@@ -61,7 +61,7 @@ def test_what_a_study_is_about_and_loses_most_comes_first() -> None:
     assert (first["model"], first["workers"]) == ("threads", 16)
     assert text.index("16 threads on 3.14t do") < text.index("2 threads on 3.14t do")
     assert "The largest part is user CPU" in " ".join(text.split())
-    assert "sharing a process costs" in " ".join(text.split())
+    assert "Sharing a process costs" in " ".join(text.split())
 
 
 def test_more_workers_than_cpus_come_last_and_others_have_a_row() -> None:
@@ -84,7 +84,7 @@ def test_more_workers_than_cpus_come_last_and_others_have_a_row() -> None:
     [
         (replace(SMALL, workers=(1,)), "every run of this study is at N = 1"),
         (replace(SMALL, workers=(2, 4), terms=lambda *_: IDEAL), "--workers 1,2,4"),
-        (replace(SMALL, terms=None), "no readings of where the time goes"),
+        (replace(SMALL, terms=None), "no readings of the workers' time"),
     ],
     ids=["one N", "not N = 1", "no readings"],
 )

@@ -11,8 +11,8 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.check_file import CHECK_FILE, AppCheck, Finding, read_check, write_check
+from scaling.report.output import answer_json, print_answer
 from scaling.report.publish import publish
-from scaling.report.show import answer_json, print_answer
 from tests.support.documents import page
 from tests.support.printing import printed_by
 from tests.support.served_studies import FakeAppStudy

@@ -95,7 +95,7 @@ def test_a_regression_fails_where_it_is_proven(told: Told, factor: float, code: 
     found, text = told(study(factor, seed=2), against=MADE, max_regression=0.05)
     assert found == code
     assert "throughput over OLD" in text
-    assert "were not made side by side" in text
+    assert "were not measured side by side" in text
     assert ("FAILS" in text) == (code == FAIL)
 
 

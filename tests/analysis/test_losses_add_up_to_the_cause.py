@@ -123,7 +123,7 @@ def test_calls_that_cannot_be_sampled_are_one_term() -> None:
     assert losses["idle"] == pytest.approx(8.5e-6, rel=0.1)
     assert whole
     assert sum(losses.values()) == pytest.approx(whole["point"])
-    assert "Calls could not be sampled: idle has what is blocked" in said(study, found)
+    assert "Calls could not be sampled: the idle time includes blocked time" in said(study, found)
 
 
 def test_in_an_open_loop_there_is_no_efficiency() -> None:
@@ -137,5 +137,5 @@ def test_in_an_open_loop_there_is_no_efficiency() -> None:
     place = found["place"]
     assert largest_loss(study, place) is None
     assert points(study, place, FACTOR) == {}
-    assert "throughput is the schedule's" in said(study, place)
+    assert "At this rate" in said(study, place)
     assert record(study, found)["factors"]["efficiency"] is None

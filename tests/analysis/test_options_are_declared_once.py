@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scaling.base.errors import UsageError
 from scaling.base.version import __version__
 from scaling.cli import COMMANDS
-from scaling.cli.program import NOTHING_ASKED, Asked, app, flags
+from scaling.cli.program import NOTHING_ASKED, StudyAsked, app, flags
 from scaling.study import kinds
 from scaling.study.app_options import AppAsked
 from scaling.study.definition import (
@@ -100,14 +100,14 @@ def test_every_published_study_fits_the_schema_and_can_be_asked_again() -> None:
         assert read_study(text, path.name).workloads
 
 
-def asked_of(*arguments: str) -> Asked:
-    asked: Asked = parsed(["plan", *arguments]).get("asked", NOTHING_ASKED)
+def asked_of(*arguments: str) -> StudyAsked:
+    asked: StudyAsked = parsed(["plan", *arguments]).get("asked", NOTHING_ASKED)
     return asked
 
 
 def test_flags_arrive_under_the_keys_of_the_options(tmp_path: Path) -> None:
-    assert asked_of() == Asked()  # what is not given is absent
-    assert Asked().options == Options()
+    assert asked_of() == StudyAsked()  # what is not given is absent
+    assert StudyAsked().options == Options()
     asked = asked_of(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
         *("--seconds", "0.5", "--blocks", "9", "--blocks", "4", "--no-controls", "--aa-pairs"),

@@ -26,7 +26,7 @@ from scaling.report.compare import compare
 from scaling.report.explain import explain
 from scaling.report.gate import gate
 from scaling.report.interpreters import interpreters_table
-from scaling.report.show import print_answer, show
+from scaling.report.output import print_answer, show
 from scaling.run.progress import Counts, LiveLine, PlainLines
 from scaling.run.time_left import Left
 from scaling.study.plan.table import plan_view

@@ -85,7 +85,7 @@ def test_more_of_the_same_study_may_take_its_place_another_may_not(tmp_path: Pat
     assert len(read_journal(folder).frame) == len(LINES) - 1
     before = contents(folder)
     for other in ("0", "2"):  # less than there is, and something else
-        with pytest.raises(UsageError, match=r"holds another study: .* use --replace"):
+        with pytest.raises(UsageError, match=r"has another study: .* use --replace"):
             publish(tmp_path / other, folder, QUIET)
     assert contents(folder) == before
     publish(tmp_path / "0", folder, QUIET, replace=True)
@@ -95,7 +95,7 @@ def test_more_of_the_same_study_may_take_its_place_another_may_not(tmp_path: Pat
 def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     for folder in (results, tmp_path, tmp_path / "thesis.tex"):
-        with pytest.raises(UsageError, match="holds other things: give each study a folder of"):
+        with pytest.raises(UsageError, match="has other files: give each study a folder of"):
             publish(results, folder, QUIET, replace=True)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scaling.report.output.write_csv", full)
+    monkeypatch.setattr("scaling.report.files.write_csv", full)
     with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
         publish(published, published, QUIET)
     assert contents(published) == before

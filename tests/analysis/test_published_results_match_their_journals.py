@@ -20,11 +20,11 @@ import pytest
 
 from scaling.analysis.tables.words import SCALES
 from scaling.journal.check_file import CHECK_FILE
-from scaling.report.files import PLOTS, TABLES, write_csv
+from scaling.report.descriptions import write_descriptions
+from scaling.report.files import PLOTS, TABLES, document, write_csv
 from scaling.report.index import ratios
-from scaling.report.page import document
 from scaling.report.programs import FILE_NAME, PROGRAMS, programs
-from scaling.report.publish import PAGE, PUBLISHED, write_descriptions
+from scaling.report.publish import PAGE, PUBLISHED
 from scaling.report.render.document import html, markdown
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings

@@ -141,7 +141,7 @@ def test_app_says_what_blocks_and_goes_on_unless_a_package_cannot_be_installed(
     ]
     monkeypatch.setattr("scaling.builds.ready.examine.examine", refuses)
     assert printed_by(said, 200) == (
-        "not known whether what it requires is ready for 3.14t: no such thing\n"
+        "not known whether the requirements are ready for 3.14t: no such thing\n"
     )
 
 

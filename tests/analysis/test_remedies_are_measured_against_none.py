@@ -105,7 +105,7 @@ STATE = {"workload": "state"}
     [
         ("recv64k", {"loop": "uvloop"}, "recv64k: it is an attribute of asyncio's transport"),
         ("recv64k", {"parameters": {"api": "buffered"}}, "recv64k: the protocol brings its own"),
-        ("buffered", {"workload": "compute"}, "buffered: it is for workload echo"),
+        ("buffered", {"workload": "compute"}, "buffered is for the workload echo"),
         ("own-code", {"model": "processes"}, "own-code: only workers in threads share code"),
         ("own-ssl", {}, "own-ssl: no SSLContext is shared here"),
         ("eager", {"loop": "trio"}, "eager: trio makes its tasks itself"),
@@ -114,7 +114,7 @@ STATE = {"workload": "state"}
         ("own-app", GTHREAD, "own-app: it is for our own server"),
         ("columns", STATE | {"parameters": {"kind": "array"}}, "the state is in columns already"),
         ("own-data", STATE | {"parameters": {"made_by": "loop"}}, "each loop has a copy of its"),
-        ("own-data", {}, "it is for workloads state, state-pass and serve-state"),
+        ("own-data", {}, "is for the workloads state, state-pass and serve-state"),
         ("deferred-data", STATE | {"parameters": {"kind": "strings"}}, "the collector does not"),
         ("own-code", STATE, "the workload is about what is shared"),
     ],

@@ -19,8 +19,8 @@ from scaling.journal.record import (
 )
 from scaling.report.view.tables import builds
 from scaling.run.prepare import ChildNeeds, Prepared, prepare_arms, services_of
+from scaling.study.pins import group_for
 from scaling.study.plan.cells import Plan
-from scaling.study.settle import group_for
 from tests.support.fake_builds import say_nothing
 from tests.support.plans import TWO_CORES, asked, planned
 from tests.support.runs import changing, with_

@@ -8,7 +8,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.report.csv import summary
-from scaling.report.show import print_answer
+from scaling.report.output import print_answer
 from scaling.report.view.plots import caption
 from scaling.study.plan.cells import Plan
 from scaling.study.settle import scaled_to

@@ -17,9 +17,9 @@ assert not {'pandas', 'numpy', 'rich', 'urllib.request'} & set(sys.modules)
 import scaling.cli
 assert not {'scaling.journal.record', 'pandas'} & set(sys.modules)
 import scaling.run.measure, scaling.analysis.tables.study
-import scaling.report.show, scaling.report.compare
+import scaling.report.output, scaling.report.compare
 assert not {'scipy.stats', 'matplotlib'} & set(sys.modules)
-import scaling.report.page
+import scaling.report.view.plots
 assert not {'scipy.stats', 'seaborn'} & set(sys.modules)
 """
 

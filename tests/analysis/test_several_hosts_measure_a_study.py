@@ -27,7 +27,7 @@ from filelock import FileLock
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.commands.run import request_of
-from scaling.cli.program import Asked
+from scaling.cli.program import StudyAsked
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine
@@ -204,7 +204,7 @@ def test_a_host_says_why_it_cannot_measure(monkeypatch: pytest.MonkeyPatch, tmp_
         return msgspec.json.decode(answer, type=Answer).last_line
 
     request = Request(["--arm", "3.99"])
-    assert "there is no build '3.99'" in last_line(request)
+    assert "unknown build '3.99'" in last_line(request)
     older = msgspec.structs.replace(request, scaling="0.1")
     assert last_line(older).endswith("0.1 here: install the same")
     with FileLock(tmp_path / "hosts" / "lock"):
@@ -259,8 +259,8 @@ def test_workers_with_the_resource_measure_under_their_names() -> None:
 
 
 def test_each_host_is_asked_what_was_asked_here() -> None:
-    def asked_of(arguments: list[str]) -> Asked:
-        asked: Asked = parsed(["plan", *arguments])["asked"]
+    def asked_of(arguments: list[str]) -> StudyAsked:
+        asked: StudyAsked = parsed(["plan", *arguments])["asked"]
         return asked
 
     arguments = [

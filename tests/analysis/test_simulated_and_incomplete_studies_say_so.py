@@ -15,12 +15,12 @@ from scaling.analysis.tables.study import Study
 from scaling.base.console import new_console
 from scaling.journal.record import Line, encode_line
 from scaling.report.compare import compare
-from scaling.report.environment import environment_text
+from scaling.report.descriptions import environment_text
 from scaling.report.explain import explain
 from scaling.report.exports import FORMATS, export
 from scaling.report.files import TABLES, write_csv, write_plots
 from scaling.report.gate import gate
-from scaling.report.show import show
+from scaling.report.output import show
 from scaling.report.view.plots import drawings
 from tests.support.cli import Command
 from tests.support.documents import page, tables_markdown

@@ -9,7 +9,7 @@ import pytest
 
 from scaling.base.formats import number
 from scaling.journal.record import RefusedCells, RunLine, StudyLine, decode_line, encode_line
-from scaling.report.show import show
+from scaling.report.output import show
 from scaling.report.view.tables import FIGURES, FIRST_BYTES, OTHER_FIGURES, TIME
 from scaling.run.prepare import Prepared
 from tests.support.documents import page, tables_markdown
@@ -70,7 +70,7 @@ def test_invalid_runs_are_in_no_figure_and_suspect_ones_are_used_and_counted(
     assert "throttled the run for 0.50 s" in text
     assert "throttled" not in text[text.index("Figures") : text.index("Suspect and invalid runs")]
     assert "Left out, invalid: 4 of 9 runs" in text
-    assert "Disturbed by other load, used: 2 runs." in " ".join(text.split())
+    assert "Used although other load disturbed them: 2 runs." in " ".join(text.split())
     assert "a | b [red] c" in text
     markdown = tables_markdown(made.study)
     assert r"a \| b [red] c" in markdown

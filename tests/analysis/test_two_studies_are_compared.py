@@ -40,9 +40,9 @@ def test_each_cell_of_both_is_over_itself() -> None:
     assert set(where(found, measure=MEMORY)["word"]) == {"same"}
     assert set(found["why_not_in_turn"]) == {OTHER_STUDY}
     told = about(now, then)
-    assert "were not made side by side" in told
+    assert "were not measured side by side" in told
     assert "Only in OLD, and not compared: 1 cell." in told
-    assert "Not in OLD, and not compared with it: 2 cells." in told
+    assert "Only in RESULTS, and not compared: 2 cells." in told
     # The margin is the study's.
     wider = across(replace(now, margin=0.1, noise=0.002).study, then.study)
     little = across(replace(now, margin=0.1, speeds=then.speeds).study, then.study)
@@ -78,7 +78,7 @@ def test_what_is_not_the_same_in_both_is_said() -> None:
     assert "In another allocator state than in OLD: 2 cells." in told
     for began, is_warned in (("2026-11-20T19:00:00Z", True), ("2026", False)):
         told = about(then, replace(then, head={"started_at": began}))
-        assert ("are they the wrong way round?" in told) is is_warned
+        assert ("are the two swapped?" in told) is is_warned
 
 
 def test_what_changes_no_cell_is_no_difference() -> None:

@@ -56,6 +56,6 @@ def test_a_note_of_the_results_says_so() -> None:
 
     assert note(1, 1, 2, 4) == ""
     assert note(1, 1, 2, 3) == (
-        "Not the same for all workers: 2 or 1 connections each at N = 2 (echo)."
+        "Work is divided unevenly: 2 or 1 connections each at N = 2 (echo)."
     )
     assert note(7, 2, 3, 4, 7).count(" each at N = ") == 3

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scaling.analysis.tables.study import Study
-from scaling.report.page import document
+from scaling.report.files import document
 from scaling.report.render.document import html, markdown
 from scaling.report.render.svg import Drawing
 from scaling.report.view.plots import drawings

@@ -5,8 +5,9 @@ in the ratio, too. Rows are those of `scaling.analysis.tables.ratios`.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,16 @@ from scaling.analysis.tables.ratios import (
     withheld,
 )
 from scaling.analysis.tables.study import Study
-from scaling.analysis.tables.values import Measure
+from scaling.analysis.tables.values import Measure, Values
 from scaling.analysis.tables.words import FARTHEST, OPEN, Scale, blocks_to_decide, scale_of
 from scaling.journal.identity import Identity, identity_of
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, StudyLine
+from scaling.study.load import is_open_loop
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from scaling.study.questions import MEMORY, two_studies
+from scaling.study.questions import CAPACITY, CPU, MEMORY, P99, THROUGHPUT
+from scaling.study.sections import sections, without_rate
 
+QUESTION = "two studies"
 # Options that may differ between two studies without any cell being measured differently. With
 # strong sizing the largest N of a workload is not one of them: it decides what is in flight.
 HARMLESS = frozenset(
@@ -50,13 +54,13 @@ def across(now: Study, then: Study) -> pd.DataFrame:
     ours, theirs = now.measures, then.measures
     kinds, others = memory_kinds(ours), memory_kinds(theirs)
     rows = []
-    for asked in two_studies(ours, theirs):
-        of, over = ours.place.get(asked.of), theirs.place.get(asked.of)
-        if of is None or over is None or (asked.measure == MEMORY and kinds[of] != others[over]):
+    for cell, measure in _compared(ours, theirs):
+        of, over = ours.place.get(cell), theirs.place.get(cell)
+        if of is None or over is None or (measure == MEMORY and kinds[of] != others[over]):
             continue
-        new, old = _column(ours[asked.measure], of), _column(theirs[asked.measure], over)
-        if figures := _figures(new, old, scale_of(asked.measure, now.margin)):
-            about = {"question": asked.question, "measure": asked.measure, "of": of, "then": over}
+        new, old = _column(ours[measure], of), _column(theirs[measure], over)
+        if figures := _figures(new, old, scale_of(measure, now.margin)):
+            about = {"question": QUESTION, "measure": measure, "of": of, "then": over}
             rows.append(about | figures | {"memory_kind": kinds[of]})
     if not rows:
         return nothing()
@@ -69,6 +73,28 @@ def across(now: Study, then: Study) -> pd.DataFrame:
     found = withheld(found, now.cells, doubts, now.margin)
     found["blocks_to_decide"] = found["blocks_to_decide"].where(found["word"] == OPEN)
     return found.join(now.cells[[*ABOUT, *OF_CELL]], on="of")
+
+
+def _compared(now: Values, then: Values) -> Iterator[tuple[Cell, str]]:
+    """Each cell that both studies have, with the measures to compare.
+
+    In an open loop P99 takes the place of throughput. Capacities are compared at the objectives
+    that both studies state.
+    """
+    earlier = set(then.cells)
+    for section in sections(now):
+        pace = P99 if section.is_open_loop else THROUGHPUT
+        for cell, measure in product(section.cells, (pace, CPU, MEMORY)):
+            if cell in earlier:
+                yield cell, measure
+    rated, before = (
+        dict.fromkeys(without_rate(each) for each in values.cells if is_open_loop(each.parameters))
+        for values in (now, then)
+    )
+    for objective in now.objectives:
+        if objective in then.objectives:
+            for cell in filter(before.__contains__, rated):
+                yield cell, CAPACITY.format(objective)
 
 
 def _column(measure: Measure, place: int) -> Measure:

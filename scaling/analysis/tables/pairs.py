@@ -8,7 +8,7 @@ import pandas as pd
 
 from scaling.analysis.tables.cells import NONE
 from scaling.analysis.tables.values import Values
-from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT, Asked
+from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT, AskedRatio
 
 BUILD, SHARING = "build", "sharing"  # the factors of threads over processes
 EQUAL_CELLS = "equal cells"
@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     apart_from: tuple[int, ...] = ()
 
 
-def pairs_of(asked: Sequence[Asked], values: Values) -> pd.DataFrame:
+def pairs_of(asked: Sequence[AskedRatio], values: Values) -> pd.DataFrame:
     """A row per candidate of each ratio that is asked for, and one per measure of each A/A pair:
     its second run over the first.
     """

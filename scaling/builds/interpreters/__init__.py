@@ -27,7 +27,7 @@ from scaling.builds.interpreters.find import (
 )
 
 VARIABLE = "SCALING_INTERPRETERS"
-"""The ways to get interpreters, in order, as the user wants them."""
+"""The variable with the user's ways to get interpreters, in order."""
 
 
 class Provider(Protocol):
@@ -68,7 +68,7 @@ def ensure(
 def select(
     candidates: Iterable[Interpreter], builds: Sequence[Build], *, pgo: bool
 ) -> dict[str, Interpreter] | None:
-    """One interpreter for each of `builds`: the best that are comparable with each other."""
+    """An interpreter for each of `builds`: the best that are comparable, or None."""
     usable = [one for one in best_first(candidates) if _usable(one, pgo=pgo)]
     for first in usable:
         comparable = [one for one in usable if one.comparable_with(first)]
@@ -85,10 +85,10 @@ def available(
     say: Say,
     providers: Mapping[str, Provider] | None = None,
 ) -> list[str]:
-    """Those of `builds` that can be had here, installed if missing; `say` has why not the others.
+    """Those of `builds` that are available here, installed if missing; `say` gets other reasons.
 
-    Versions are compared with each other, so each is built from source if it can be: then all have
-    the same compiler and flags. What measures them needs `source_first()`, too.
+    Versions are compared with each other, so each is built from source if possible: then all have
+    the same compiler and flags. The study itself needs the variables of `source_first()`, too.
     """
     every = providers or {name: PROVIDERS[name] for name in SOURCE_FIRST}
     wanted = [parse_build(name) for name in builds]
@@ -108,14 +108,14 @@ def available(
 
 
 def source_first() -> dict[str, str]:
-    """The variable of a study whose builds are to be alike; what the user has set stays."""
+    """The environment variable for a study whose builds must be alike, unless the user set it."""
     return {VARIABLE: os.environ.get(VARIABLE) or ",".join(SOURCE_FIRST)}
 
 
 def _usable(one: Interpreter, *, pgo: bool) -> bool:
     if one.debug or one.missing:
         return False
-    # Of our own builds a study gets the kind that it asked for, whatever else has been built since.
+    # A study gets our own build with or without PGO as it asks, even if both exist.
     return one.pgo == pgo if one.origin == "built" else one.pgo or not pgo
 
 
@@ -180,7 +180,7 @@ PROVIDERS: Mapping[str, Provider] = {"found": _found, "uv": _from_uv, "built": _
 """In the order in which they are tried, if the user names no other."""
 
 SOURCE_FIRST = ("built", "found", "uv")
-"""The order for builds that are to be alike."""
+"""The order for builds that must be alike."""
 
 _warned: set[str] = set()
 

@@ -29,9 +29,9 @@ from scaling.builds.interpreters.find import built_folder
 def follow(command: Sequence[str], *, folder: Path, log: Path, on_line: Callable[[], None]) -> int:
     """Run `command` in `folder` to its end and return its exit code.
 
-    Its output is appended to `log`; `on_line` is called once per line. If we are interrupted,
-    everything that the command started is ended before the exception goes on. (If we are killed, it
-    ends by itself, since nobody reads its output.)
+    Its output is appended to `log`; `on_line` is called once per line. If this process is
+    interrupted, all processes of the command are ended before the exception is raised. (If this
+    process is killed, they end by themselves, since nobody reads their output.)
     """
     # Settings for another Python or another make must not reach this build.
     environment = {
@@ -79,17 +79,17 @@ PGO_FLAGS = ("--enable-optimizations",)  # with LTO it takes twice as long, for 
 
 @dataclass(frozen=True)
 class BuildStep:
-    """A command, with what it took when it was tried (3.14.7, GCC 12, two cores)."""
+    """A command of a build, with its measured cost (3.14.7, GCC 12, two cores)."""
 
     command: tuple[str, ...]
     cpu_s: float
     lines: int
-    """Lines that it prints: progress is measured in them."""
+    """The number of lines that it prints, by which progress is measured."""
     parallel: bool = False
 
     @property
     def expected_s(self) -> float:
-        """How long it takes here, with cores like those on which it was tried."""
+        """The expected time on this number of cores."""
         return self.cpu_s / (_cores() if self.parallel else 1)
 
 

@@ -1,6 +1,6 @@
 """The interpreters on this machine: on PATH, in uv's store, in pyenv, built by us.
 
-No name is trusted: every candidate is run and asked what it is. uv may add one to its store.
+Every candidate is run to get its facts, whatever its name. uv can download one into its store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXECUTABLE = re.compile(r"python(3|3\.\d+t?)?(\.exe)?")
 
 
 def built_folder() -> Path:
-    """Where the interpreters that we build are kept."""
+    """The folder of the interpreters that we build."""
     return cache.folder() / "interpreters"
 
 
@@ -107,12 +107,12 @@ def _pyenv_root() -> Path:
 # ----------------------------------------------------------------------------------------- download
 # Interpreters that uv downloads into its own store (python-build-standalone: PGO and LTO).
 
-# One try instead of three with growing pauses: behind a package mirror the answer stays no.
+# One attempt in place of three with growing pauses: behind a package mirror all would fail.
 IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 
 
 def download(builds: Sequence[Build], *, say: Say, uv: Uv = uv_tool.run) -> None:
-    """Have uv install `builds`, in the newest patch version that it offers for all of them.
+    """Let uv install `builds`, in the newest patch version that it offers for all of them.
 
     Raises:
         ScalingError: uv does not offer all of them, or they cannot be downloaded from here.
@@ -151,7 +151,7 @@ def _offered(build: Build, uv: Uv) -> dict[str, str]:
 
 
 def _why(stderr: str) -> str:
-    """Why uv failed, in a few words and without an address."""
+    """Reason uv failed, in a few words and without an address."""
     if "not allowed" in stderr:
         return "uv is configured not to download interpreters"
     if "offline" in stderr.lower() or "network" in stderr.lower():
@@ -169,8 +169,7 @@ def _names(builds: Sequence[Build]) -> str:
 # Free-threaded builds that are known to crash with several event loops.
 #
 # On 3.14 before 3.14.7, threads that make, cancel and close loops may crash while the collector
-# runs in another thread. Whether that is so on 3.13 is not known; here it counts as one of these
-# builds.
+# runs in another thread. Nobody has checked 3.13, which is treated the same.
 
 SOUND_SINCE = "3.14.7"
 ISSUE = "cpython#153809"

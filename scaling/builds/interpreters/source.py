@@ -1,9 +1,9 @@
-"""What a build of CPython needs: its source, a compiler and C libraries.
+"""The source, the compiler and the C libraries for a build of CPython.
 
-The source is one verified tarball for each version, which may come from a file or a folder of files
-that the user names (`SCALING_CPYTHON_SOURCE`), from upstream, or from the Debian mirror that this
-machine's apt uses (its source archive is upstream's tarball under another name), in this order. The
-address of that mirror comes from apt and is never written down.
+The source is a verified tarball. It comes from a file or folder that the user names
+(`SCALING_CPYTHON_SOURCE`), from upstream, or from the Debian mirror of this machine's apt (whose
+source archive is upstream's tarball under another name), in this order. The address of the mirror
+comes from apt and is never written down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEBIAN = "{site}/pool/main/p/python{minor}/python{minor}_{version}.orig.tar.xz"
 APT_HELPER = "/usr/lib/apt/apt-helper"
 STALLED_AFTER_S = 10
 PRE_RELEASE = re.compile(r"(?<=\d)(a|b|rc)(?=\d)")
-"""Of `3.15.0rc2`: upstream keeps it beside the release, Debian writes `3.15.0~rc2`."""
+"""The `rc` of `3.15.0rc2`: upstream has it in the release's folder, Debian as `3.15.0~rc2`."""
 
 Fetch = Callable[[str, Path, Say], "str | None"]
 """Downloads a version to a path; returns None, or in a few words why it failed."""
@@ -45,7 +45,7 @@ def version_for(minor: str) -> str | None:
 
 
 def file_name(version: str) -> str:
-    """What upstream calls the source of `version`."""
+    """Upstream's name of the source of `version`."""
     return f"Python-{version}.tar.xz"
 
 
@@ -53,7 +53,7 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
     """The verified tarball of `version`, downloaded at most once.
 
     Raises:
-        UsageError: `SCALING_CPYTHON_SOURCE` names a file that is not what it should be.
+        UsageError: `SCALING_CPYTHON_SOURCE` names no file, or another one.
         ScalingError: it cannot be downloaded, or its digest is not the pinned one.
     """
     if given := _given(version):

@@ -1,1 +1,1 @@
-"""Whether what an application requires can be used on a free-threaded build."""
+"""Readiness of an application's requirements for a free-threaded build."""

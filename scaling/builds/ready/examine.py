@@ -1,7 +1,7 @@
-"""What an application requires, installed for a free-threaded build and imported there.
+"""The requirements of an application, installed for a free-threaded build and imported there.
 
-Into an environment of its own in the cache: that of the user is not touched. What was found is kept
-with it, since the same wheels on the same interpreter do the same.
+They are installed into an environment in the cache; the user's own is not changed. The result is
+kept with the environment, since the same wheels on the same interpreter behave the same.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ print(json.dumps([[paths["purelib"], paths["platlib"]], importlib.machinery.EXTE
 """
 
 type Progress = Callable[[int, int], None]
-"""Called with how many distributions were imported, and of how many."""
+"""Called with the number of imported distributions, and of all."""
 
 
 def examine(
@@ -58,10 +58,10 @@ def examine(
     say: Say,
     progress: Progress = lambda *_: None,
 ) -> Readiness:
-    """What of all that is required can be used on `interpreter`, which is a free-threaded one.
+    """The readiness of requirements on `interpreter`, a free-threaded build.
 
     Sources are built only with `build`. `application` is a module and the folder it is imported
-    from; it comes after what it requires.
+    from; it is imported after its requirements.
 
     Raises:
         UsageError: a requirement or a file cannot be read, or nothing satisfies it.
@@ -103,9 +103,9 @@ def _application(
 
 
 def examine_installed(python: Path, interpreter: Interpreter, *, say: Say) -> Readiness:
-    """What is installed for `python`, an environment of the user's own, which is left as it is.
+    """The readiness of the packages in a user's own environment, which is not changed.
 
-    `interpreter` says what `python` is. Nothing is kept: what is installed may change.
+    `interpreter` has the facts of its `python`. The result is not kept: packages may change.
     """
     there, _ = _there(python)
     packages = [
@@ -127,7 +127,7 @@ def _installed(
     build: bool,
     say: Say,
 ) -> list[Package]:
-    """Install what has a wheel, and build what has none if asked; the packages as they are then."""
+    """Install wheels, and build sources with `build`; return the packages with the results."""
     install = ["pip", "install", "--python", str(python), "--no-deps", "--quiet"]
     lock = python.parents[1] / "pylock.toml"
     wheels = [entries[each.name] for each in packages if each.has in ("wheel", "pure")]
@@ -152,7 +152,7 @@ def _installed(
 
 
 def _why_not_built(package: Package, build: str, stderr: str) -> str:
-    """The reason, and where all that was printed is kept."""
+    """The reason of a failed build, and the path of its log."""
     failure = build_failure(stderr) or BuildFailure(
         package.name, package.version, reason_in(stderr)
     )
@@ -167,9 +167,9 @@ def _all_imported(
     variables: Mapping[str, str],
     progress: Progress = lambda *_: None,
 ) -> list[Package]:
-    """The packages with what their extension modules did, and with what requires them.
+    """The packages with the results of their imports, and with the packages that require them.
 
-    `variables` are those of a child, beside the usual ones.
+    `variables` are added to those of a child.
     """
     there, suffixes = _there(python)
     modules = {
@@ -210,7 +210,7 @@ def _there(python: Path) -> tuple[Mapping[str, Distribution], Sequence[str]]:
 def _needed_by(
     there: Mapping[str, Distribution], variables: Mapping[str, str]
 ) -> Mapping[str, set[str]]:
-    """The installed distributions that require each one, whatever extras are asked for."""
+    """The installed distributions that require each distribution, extras aside."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name, each in there.items():
         for text in each.requires or ():
@@ -230,7 +230,7 @@ def _folder(
     *,
     build: bool,
 ) -> Path:
-    """Another one for another interpreter, other packages, or another way to try them."""
+    """The folder for an interpreter, packages, and the way to import them."""
     made_from = [
         interpreter.identity,
         [[msgspec.to_builtins(each), str(entries.get(each.name))] for each in packages],

@@ -1,7 +1,7 @@
-"""Every extension module of a distribution, imported in a child; then the GIL is read back.
+"""The import of every extension module of a distribution, in a child that then reads the GIL.
 
-A module may turn the GIL on, end its interpreter or hang. It is noted, and the others are tried in
-a new child, where importing it fails: so what works without it is seen to work.
+A module may turn the GIL on, end its interpreter or hang. Then the others are imported in a new
+child, in which the import of that module fails: so modules that work without it are recognised.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ TOO_LATE = "takes more than"
 ABI3 = ".abi3."  # and not `.abi3t.`, which is for free-threaded builds (PEP 803)
 OF_ABI3 = "it is abi3, made for builds with the GIL"
 
-# Imports one module after the other until one turns the GIL on; prints each name, then what came of
-# it: the module that turned the GIL on, and the error. A module's own output goes to stderr.
+# Imports one module after the other until one turns the GIL on. Prints each name before the import;
+# after it the name, the module that turned the GIL on, and the error. stdout of modules is stderr.
 IMPORT_EACH = """
 import faulthandler, importlib, json, os, sys
 from workers.readback.gil import GilWatch, stays_enabled
@@ -63,7 +63,7 @@ LEFT_OUT = re.compile(r"import of (\S+) halted; None in sys\.modules")
 def extension_modules(files: Iterable[str], suffixes: Sequence[str]) -> dict[str, bool]:
     """The extension modules among the files of a RECORD, and whether each is `abi3`.
 
-    `suffixes` are those of the interpreter. Libraries that a wheel brings along have other names.
+    `suffixes` are those of the interpreter. Shared libraries in a wheel have other names.
     """
     found = {}
     for file in files:
@@ -80,15 +80,15 @@ def extension_modules(files: Iterable[str], suffixes: Sequence[str]) -> dict[str
 def imported(
     package: Package, modules: Mapping[str, bool], python: str, environment: Mapping[str, str]
 ) -> Package:
-    """The package with what the import of each of its extension modules did.
+    """The package with the results of importing each of its extension modules.
 
-    A free-threaded build takes the files of `abi3` modules, whose objects have another layout: on
-    3.14.7 their import ends with SIGSEGV. `environment` are the variables of a child of `python`
-    that finds `workers`.
+    A free-threaded build accepts `abi3` modules, whose objects have another layout: on 3.14.7 their
+    import ends with SIGSEGV. `environment` has the variables of a child of `python` that can import
+    `workers`.
     """
     gil_on, ends, errors = _import_each(list(modules), python, environment)
     ends |= {name: f"{how}: {OF_ABI3}" for name, how in ends.items() if modules[name]}
-    # The package may work without them: in the way in which its users import it.
+    # The package may work without them, as users import it.
     without = sorted(name for name in errors if LEFT_OUT.search(errors[name]) is None)
     not_imported = ""
     if without and not (gil_on or ends):
@@ -100,7 +100,7 @@ def imported(
     return msgspec.structs.replace(
         package,
         extensions=len(modules),
-        # A module of another distribution is that one's, and is tried there.
+        # A module of another distribution is imported there.
         gil_on=tuple(name for name in gil_on if name in modules or package.has == "own"),
         ends=ends,
         not_loaded={} if not_imported else {name: errors[name] for name in without},
@@ -109,7 +109,7 @@ def imported(
 
 
 def _missing(error: str) -> str:
-    """The package that an error says is not there; empty if it says something else."""
+    """The missing package that an error names; empty for other errors."""
     found = MISSING_MODULE.search(error)
     return found[1] if found else ""
 
@@ -117,7 +117,7 @@ def _missing(error: str) -> str:
 def _import_each(
     modules: Sequence[str], python: str, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Modules whose import turns the GIL on, ends the child (how), or fails (why)."""
+    """Modules whose import turns the GIL on, ends the child (and how), or fails (and why)."""
     gil_on: dict[str, str] = {}
     ends: dict[str, str] = {}
     errors: dict[str, str] = {}
@@ -136,7 +136,7 @@ def _import_each(
             gil_on[turned_on] = name
         remaining = remaining[remaining.index(name) + 1 :]
         if len(last) > 1 and last[1] not in ("", name) and last[1] not in modules:
-            remaining.insert(0, name)  # again, without what is another distribution's
+            remaining.insert(0, name)  # again, without the other distribution's module
             errors.pop(name, None)
     return gil_on, ends, errors
 
@@ -144,9 +144,9 @@ def _import_each(
 def _child(
     modules: Sequence[str], without: Sequence[str], python: str, environment: Mapping[str, str]
 ) -> tuple[list[list[str]], str]:
-    """The answers of a child, and how it ended early; empty if it did not."""
+    """The answers of a child, and how it ended."""
     question = json.dumps([modules, without, IMPORT_LIMIT_S])
-    # Files, since what a module starts may keep a pipe open. It stands in an empty folder.
+    # Files, since a process that a module starts may keep a pipe open.
     with TemporaryDirectory() as folder, TemporaryFile() as answers, TemporaryFile() as errors:
         process = subprocess.Popen(
             [python, "-c", IMPORT_EACH, question],

@@ -1,4 +1,4 @@
-"""A distribution on a free-threaded build: what there is to install, and what its import does."""
+"""A distribution on a free-threaded build: its wheels, the result of its import, and remedies."""
 
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ class Replacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """A replacement of a package that blocks a free-threaded build, and who recommends it.
 
     On 3.14t the requirements in `tried` leave the GIL off: a test checks them. `modules` are the
-    names that the package is imported by, where they differ from its own.
+    names of its modules, if they differ from the package's name.
     """
 
     package: str
@@ -33,7 +33,7 @@ OTHERWISE = "look for a version of that package that supports this build, or lea
 
 
 def instead_of_module(module: str) -> str:
-    """What to do about a module that turns the GIL on, such as `psycopg2._psycopg`."""
+    """The remedy for a module that turns the GIL on, such as `psycopg2._psycopg`."""
     top = module.partition(".")[0]
     for name, each in REPLACEMENTS.items():
         if top in (each.modules or (name,)):
@@ -47,11 +47,11 @@ NAMED = 3  # modules, the public ones first
 
 
 class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One distribution that is required, directly or not, or the user's own application.
+    """A distribution that is required, directly or not, or the user's own application.
 
-    `has` says what this build can install: a `wheel` with compiled code, a `pure` one, a wheel that
-    was `built` here as asked, only a `source`, or `nothing`. `own` is code of the user's own, which
-    is not installed. `needed_by` are the distributions that require it.
+    `has` is what this build can install: a `wheel` with compiled code, a `pure` wheel, a wheel that
+    was `built` here, only a `source`, or `nothing`. `own` is the user's own code, which is not
+    installed. `needed_by` are the distributions that require it.
     """
 
     name: str
@@ -63,23 +63,23 @@ class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     only_abi3: bool = False
     """Its compiled wheels are `abi3`, made for builds with the GIL."""
     first_with_wheel: str = ""
-    """Where this version has no wheel: the first later one that has one."""
+    """The first later version with a wheel, if this version has none."""
     reason: str = ""
-    """Why there is nothing to install, or why it cannot be built."""
+    """Reason there is nothing to install, or the reason of a failed build."""
     extensions: int = 0
-    """How many extension modules were imported."""
+    """The number of extension modules that were imported."""
     gil_on: tuple[str, ...] = ()
     """Its extension modules that turn the GIL on."""
     ends: dict[str, str] = {}
-    """Its modules whose import ends the interpreter or takes too long: how."""
+    """Its modules whose import ends the interpreter or takes too long, with what happens."""
     not_loaded: dict[str, str] = {}
-    """Its modules that cannot be imported, though the package can: why."""
+    """Its modules that cannot be imported, though the package can, with the error."""
     not_imported: str = ""
-    """Why the package itself cannot be imported."""
+    """Reason the package itself cannot be imported."""
 
     @property
     def blocks(self) -> str:
-        """Why it cannot be used, or would make threads take turns; empty where it can be used."""
+        """Reason it cannot be used, or turns the GIL on; empty if it can be used."""
         if self.has == "nothing":
             return self.reason or "nothing to install"
         if self.has == "source" and self.reason:
@@ -99,19 +99,19 @@ class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def note(self) -> str:
-        """What is worth knowing where nothing blocks: known races first."""
+        """Notes on a package that does not block, known races first."""
         if self.blocks:
             return ""
         return "; ".join(filter(None, [self.race.words if self.race else "", self._use]))
 
     @property
     def race(self) -> Race | None:
-        """What goes wrong in threads that share its objects, where that is known."""
+        """The known race of threads that share its objects, if any."""
         return race_of(self.name, self.version)
 
     @property
     def _use(self) -> str:
-        """What is to be known of using it."""
+        """A note on its use."""
         if self.has == "source":
             return "only a source, on every build"
         if self.has == "pure" and self.compiled_with_gil:
@@ -124,7 +124,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is required, on one build: `3.14t` in `version` 3.14.7."""
+    """All required packages on one build: `3.14t` in `version` 3.14.7."""
 
     build: str
     version: str
@@ -132,7 +132,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def blocking(self) -> list[Package]:
-        """What blocks."""
+        """The packages that block."""
         return [each for each in self.packages if each.blocks]
 
     @property

@@ -1,7 +1,7 @@
-"""Packages that leave the GIL off and are known to race in some versions: `races.toml`.
+"""Packages that leave the GIL off and have known races in some versions: `races.toml`.
 
-Such a package is ready, and an application that shares its objects between threads may fail. A
-version is compared as packaging does, so a pre-release of the one that is mended still races.
+Such a package is ready, but an application that shares its objects between threads may fail.
+Versions are compared as packaging does, so a pre-release of the fixed version still races.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ FILE = Path(__file__).with_suffix(".toml")
 
 
 class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What goes wrong from version `since` on, until `fixed`; empty where there is no such."""
+    """A race from version `since` on, until `fixed`; an empty version is no limit."""
 
     package: str
     what: str
@@ -32,11 +32,11 @@ class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     @property
     def to_do(self) -> str:
-        """What to do about it."""
+        """The remedy."""
         return f"use {self.fixed} or newer" if self.fixed else self.instead
 
     def concerns(self, version: Version) -> bool:
-        """Whether this version is one that races."""
+        """Whether this version has the race."""
         return not (
             (self.since and version < Version(self.since))
             or (self.fixed and version >= Version(self.fixed))
@@ -45,13 +45,13 @@ class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 @cache
 def known_races() -> dict[str, Race]:
-    """What is known, by the package's name as uv writes it."""
+    """The known races, by the package's name as uv writes it."""
     entries = msgspec.toml.decode(FILE.read_bytes(), type=dict[str, list[Race]])["race"]
     return {each.package: each for each in entries}
 
 
 def race_of(name: str, version: str) -> Race | None:
-    """What this version of a package is known for; None if nothing is known."""
+    """The known race of this version of a package, or None."""
     race = known_races().get(name)
     try:
         return race if race and race.concerns(Version(version)) else None

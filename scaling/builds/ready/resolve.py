@@ -1,11 +1,11 @@
-"""What is required, directly or not, and what there is of it to install: uv's resolution, judged.
+"""The packages that are required, directly or not, and their wheels for a build: uv's resolution.
 
-uv resolves for every platform at once, from wheels alone, so that a package whose wheels are all
-for other builds keeps the version that a build with the GIL would get, and nothing is built. A
-package without any wheel is left out and asked for alone; what it requires in turn is then unknown.
+uv resolves for all platforms at once, from wheels alone. So a package whose wheels are all for
+other builds keeps the version that a build with the GIL would get, and nothing is built. A package
+without any wheel is resolved alone; its own requirements are then unknown.
 
-What a lock file has from elsewhere than an index is not resolved (`scaling.builds.lock`), and no
-index is asked for more about a package than the one that it comes from.
+A package that a lock file has from elsewhere than an index is not resolved (`scaling.builds.lock`),
+and is looked up in no index.
 """
 
 import re
@@ -37,8 +37,8 @@ from scaling.builds.index_options import index_options, variables_for
 from scaling.builds.lock import Entry, Locked, is_lock, read_lock
 from scaling.builds.ready.package import Package
 
-BUILD_LIMIT_S = 600.0  # for each source that is built, and for all that must be to resolve
-DIRECT = {"vcs", "directory", "archive"}  # keys of an entry that no index has
+BUILD_LIMIT_S = 600.0  # for each source that is built, and for a resolution that builds sources
+DIRECT = {"vcs", "directory", "archive"}  # keys of an entry that comes from no index
 ANY = "any"  # the platform of a wheel in pure Python
 UNREACHABLE = ("error sending request", "Failed to fetch", "dns error", "Network connectivity")
 MUST_BUILD = re.compile(
@@ -48,7 +48,7 @@ MUST_BUILD = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Required:
-    """Requirements as for pip, files of them or of a lock, and files of constraints."""
+    """Requirements as in requirements.txt, files of them, lock files, and constraints files."""
 
     names: Sequence[str] = ()
     files: Sequence[Path] = ()
@@ -58,10 +58,10 @@ class Required:
 def resolve(
     required: Required, interpreter: Interpreter, *, build: bool = False, say: Say
 ) -> tuple[list[Package], dict[str, Entry]]:
-    """Every package that is required, and of those that can be installed uv's entry, by name.
+    """Every required package; and uv's entries of those that can be installed, by name.
 
-    With `build`, uv may build a source to know what it requires, and sources have entries, too.
-    `say` gets what a lock file has and is not looked at.
+    With `build`, uv may build a source to know its requirements, and sources have entries, too.
+    `say` gets the packages of lock files that are not examined.
 
     Raises:
         UsageError: a requirement or a file cannot be read, or nothing satisfies it.
@@ -74,11 +74,11 @@ def resolve(
         for line in lock.left_out:
             say(line)
     with TemporaryDirectory(prefix="scaling-ready-") as temporary:
-        asking = _Asking.about(required, locks, interpreter, Path(temporary))
-        entries, unusable = asking.everything(required, locks, build=build)
+        resolver = _Resolver.about(required, locks, interpreter, Path(temporary))
+        entries, unusable = resolver.everything(required, locks, build=build)
         with ThreadPoolExecutor() as pool:
-            packages = list(pool.map(asking.judged, entries))
-            packages += pool.map(asking.unusable, unusable.items())
+            packages = list(pool.map(resolver.judged, entries))
+            packages += pool.map(resolver.unusable, unusable.items())
     had = {each["name"]: each for each in entries}
     return sorted(packages, key=lambda each: each.name), {
         each.name: had[each.name]
@@ -88,11 +88,11 @@ def resolve(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asking:
-    """uv, asked for one interpreter; files are written to `folder`.
+class _Resolver:
+    """uv's resolver for one interpreter; files are written to `folder`.
 
-    `indexes` are options of the user's files that name package indexes. No index is asked for more
-    about the packages `from_elsewhere`.
+    `indexes` are options of the user's files that name package indexes. The packages
+    `from_elsewhere` are looked up in no index.
     """
 
     interpreter: Interpreter
@@ -104,7 +104,7 @@ class _Asking:
     def about(
         cls, required: Required, locks: Sequence[Locked], interpreter: Interpreter, folder: Path
     ) -> Self:
-        """What is asked about these requirements."""
+        """The resolver for these requirements."""
         files = [_there(each) for each in (*required.files, *required.constraints)]
         written = {entry["name"] for each in locks for entry in each.written}
         return cls(
@@ -117,9 +117,9 @@ class _Asking:
     def everything(
         self, required: Required, locks: Sequence[Locked], *, build: bool
     ) -> "tuple[list[Entry], dict[str, CompletedProcess[str]]]":
-        """The entries for this interpreter; and by name uv's refusal of what has none.
+        """The entries for this interpreter; and by name uv's refusals of packages without one.
 
-        A lock file is complete: what its packages require in turn is not asked.
+        A lock file is complete: requirements of its packages are not resolved.
         """
         written = {entry["name"]: entry for each in locks for entry in each.written}
         pins = self._file("pins.txt", [pin for each in locks for pin in each.pins])
@@ -134,16 +134,14 @@ class _Asking:
         return list(found.values()), refused_too | refused
 
     def _nothing_is_built(self) -> list[str]:
-        """Options of uv, which builds an editable folder if it finds its backend: not in here."""
+        """Options without builds: uv finds no backend to build an editable folder with."""
         bare = make_empty(self.interpreter, self.folder / "bare")
         return ["--no-build", "--no-build-isolation", "--python", str(bare)]
 
     def _resolved(
         self, arguments: Sequence[str], written: Iterable[str], limit_s: float | None
     ) -> "tuple[list[Entry], dict[str, CompletedProcess[str]]]":
-        """The same of some of the files. A name that is `written` in a lock file is not resolved,
-        whatever requires it.
-        """
+        """The entries and refusals for some files, without packages `written` in a lock file."""
         left_out: dict[str, CompletedProcess[str]] = {}
         while True:
             excluded = self._file("excluded.txt", [*written, *left_out])
@@ -155,8 +153,8 @@ class _Asking:
             if "--no-build" in arguments and MUST_BUILD.search(answer.stderr):
                 what = failure.name if failure else "a requirement"
                 raise UsageError(
-                    f"{what} is a folder or an archive that only says what it requires when "
-                    "built. Name its pyproject.toml with -r instead, or build it with --build."
+                    f"{what} is a folder or an archive whose requirements are only known once it "
+                    "is built. Name its pyproject.toml with -r instead, or build it with --build."
                 )
             if name is None or name in left_out:
                 raise _refusal(answer)
@@ -176,7 +174,7 @@ class _Asking:
         return str(file)
 
     def judged(self, entry: Entry) -> Package:
-        """What there is to install of a package."""
+        """A package with what this build can install of it."""
         free, gil = _tags(self.interpreter)
         wheels = set(_wheel_tags(entry))
         with_gil = {tag for tag in wheels & gil if tag.platform != ANY}
@@ -194,7 +192,7 @@ class _Asking:
         return package if wheels & free else self._without_wheel(package, entry)
 
     def unusable(self, left_out: "tuple[str, CompletedProcess[str]]") -> Package:
-        """A package that no platform has a wheel of, or that cannot be built."""
+        """A package without a wheel for any platform, or that cannot be built."""
         name, answer = left_out
         if failure := build_failure(answer.stderr):
             log = keep_log(failure, self.interpreter.build, answer.stderr)
@@ -211,7 +209,7 @@ class _Asking:
         return self._without_wheel(Package(name=name, version=version, has="source"), found or {})
 
     def _without_wheel(self, package: Package, entry: Entry) -> Package:
-        """The same with what there is instead of a wheel: a source, a later version, nothing."""
+        """The package with the alternatives to a wheel: a source, a later version, nothing."""
         is_asked = not (package.name in self.from_elsewhere or DIRECT & entry.keys())
         pinned = f"=={package.version}" if package.version else ""
         source = entry
@@ -229,8 +227,9 @@ class _Asking:
         )
 
     def _alone(self, name: str, specifier: str) -> Entry | None:
-        """The entry of one package, a source included; nothing is built: what it requires is said
-        to be nothing.
+        """The entry of one package, a source included.
+
+        Nothing is built, since uv is told that the package has no requirements.
         """
         if name in self.from_elsewhere:
             return None
@@ -270,7 +269,7 @@ class _Asking:
 
 
 def _names_with_sources(file: Path) -> Iterator[str]:
-    """The packages that a project has from a source of its own, by uv's table."""
+    """The packages for which a project names a source in uv's table."""
     if file.name == "pyproject.toml":
         with suppress(ValueError, TypeError, AttributeError):  # uv says what is wrong with it
             tables = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
@@ -278,7 +277,7 @@ def _names_with_sources(file: Path) -> Iterator[str]:
 
 
 def _requirement(text: str) -> str:
-    """A requirement as uv reads it from a file: a path is one from where the user stands."""
+    """A requirement as uv reads it from a file; a path becomes absolute."""
     if text and (path := Path(text)).exists():
         return str(path.absolute())
     try:
@@ -306,7 +305,7 @@ def _wheel_tags(entry: Entry) -> Iterator[tags.Tag]:
 
 
 def _tags(interpreter: Interpreter) -> tuple[set[tags.Tag], set[tags.Tag]]:
-    """What can be installed on this machine with a free-threaded build, and with its twin."""
+    """The tags of wheels for a free-threaded build here, and for its build with the GIL."""
     build = parse_build(interpreter.build)
     version, name = (3, build.minor), f"cp3{build.minor}"
     pure = set(tags.compatible_tags(version, name))

@@ -1,10 +1,10 @@
 """Runtimes other than Python that run the same program: Go, Node and Bun, for `spawn` and `echo`.
 
-A runtime is an arm of the study like any build. Its program (a folder in `programs/`, in which each
-workload is a file) reads a cell and prints a record as `python -m workers` does, so its runs are in
-the same blocks and journal, are repeated as often and get the same intervals. Runtimes that are not
-on PATH are listed in the plan and left out. Factor, of which factor-2025 also has figures, is in
-none of the package registries.
+A runtime is an arm of a study like any build. Its program (a folder in `programs/`, with a file for
+each workload) reads a cell and prints a record as `python -m workers` does. So its runs are in the
+same blocks and journal, and get the same intervals. The plan lists runtimes that are not on PATH,
+and leaves them out. Factor, of which factor-2025 also has figures, is in none of the package
+registries.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ from scaling.builds.cache import Say
 # The runtimes that have a program, by the names that a study uses for them.
 
 OWN_LOOP = "own"
-"""The loop of such an arm: what the runtime schedules its tasks with."""
+"""The loop of such an arm: the scheduler of the runtime."""
 
 PROGRAMS = Path(__file__).parent / "programs"
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The build of an arm that is not Python; its program reports `loop_class` as its loop.
+    """A runtime other than Python; its program reports `loop_class` as its loop.
 
-    The program is a folder with a file for each workload, which is named after it. It runs workers
-    of these `models`. With the words of `ask_version` the runtime prints its version.
+    The program is a folder with a file for each workload, named after it. It runs workers of these
+    `models`. With the arguments `ask_version` the runtime prints its version.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Runtime:
 
     @property
     def folder(self) -> Path:
-        """Where its program is."""
+        """The folder of its program."""
         return PROGRAMS / self.language
 
     def implements(self, workload: str) -> bool:
@@ -128,7 +128,7 @@ def _compiled(go: str, version: str, runtime: Runtime, digest: str, say: Say) ->
 
 
 def _answer(command: Sequence[str], failing: str) -> str:
-    """What a command prints. Raises `AbsentRuntimeError` with `failing` and its last line."""
+    """The output of a command. Raises `AbsentRuntimeError` with `failing` and the last line."""
     local = {"GOTOOLCHAIN": "local", "GO111MODULE": "off"}  # nothing is downloaded
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The settings of arms: one entry each. To add one, add it to a file here, and its name below."""
+"""The settings of arms. To add one, add an entry to a file here, and its name to `_ORDER`."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
-"""Settings of the interpreter: the ladder's rungs, how the GIL changes hands, the collector, the
-allocator, and switches that a source describes and CPython does not have.
+"""Settings of the interpreter: rungs of the ladder, switches of the GIL, collector, allocator, and
+switches that a source describes and CPython does not have.
 """
 
 import platform
@@ -77,7 +77,7 @@ SHORT_SWITCHES = Setting(
 
 
 def free_from_314(build: Build) -> str | None:
-    """Why a build cannot have what came with free-threaded 3.14; None if it can."""
+    """Reason a build cannot have a setting of free-threaded 3.14, or None."""
     if not build.free_threaded:
         return f"{build.name} has the GIL; the setting is for a free-threaded build"
     if build.minor < _WITH_DEFERRED:
@@ -85,7 +85,7 @@ def free_from_314(build: Build) -> str | None:
     return None
 
 
-# No module of 3.14 says what became of it: the variable itself is read back.
+# No module of 3.14 shows its effect, so the variable itself is read back.
 NO_THREAD_LOCAL_BYTECODE = Setting(
     name="tlbc0",
     summary="control: threads share their bytecode, so that none of it is specialised",

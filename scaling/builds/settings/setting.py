@@ -1,4 +1,4 @@
-"""What a setting is: the declaration that every entry of `scaling.builds.settings` fills in."""
+"""The declaration of a setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,20 +20,21 @@ def has_loops(cell: Cell) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One run-time setting: how it is made, how it is verified, where it fits.
+    """A run-time setting: what it changes, how it is verified, where it can be used.
 
-    `environment` are the child's variables, `preload` is the file name of a library that is loaded
-    before the C library, `cell` the fields of the child's cell, `parameters` those of the workload.
+    `environment` are variables of the child, `preload` is the file name of a library that is loaded
+    before the C library, `cell` are fields of the child's cell, `parameters` those of the workload.
 
     `reads_back` are the fields of `ReadBack` that it changes. `switches` have no effect that could
     be read back, so they are read back themselves, by name (`workers.readback.switches`).
 
-    `misfit` returns why a build cannot have it, `unfit` why a cell cannot (or why it changes
-    nothing there), or None. `workloads` are those that alone can have it; empty: any.
+    `misfit` returns the reason a build cannot have the setting, `unfit` the reason a cell cannot,
+    or that it changes nothing there; None if it can. `workloads` are the only ones that can have
+    it; empty: any.
 
-    `source` is the page that recommends it, `lines` the lines of Python that a user writes for it;
-    variables and the library follow from the fields above. A `control` must not help; a setting
-    without `source` is no remedy.
+    `source` is the page that recommends it, `lines` are lines of Python that enable it; shell
+    variables follow from the fields above. A `control` must not help. A setting without `source` is
+    no remedy.
     """
 
     name: str
@@ -53,11 +54,11 @@ class Setting:
 
     @property
     def is_remedy(self) -> bool:
-        """Whether someone recommends it, or it is a control of such."""
+        """Whether somebody recommends it, or it is a control of such a setting."""
         return bool(self.source)
 
     @property
     def variables(self) -> list[str]:
-        """What a shell sets for it, each as `NAME=value`."""
+        """The shell variables that enable it, each as `NAME=value`."""
         found = [f"{name}={value}" for name, value in self.environment.items()]
         return found + [f"LD_PRELOAD={self.preload}"] * bool(self.preload)

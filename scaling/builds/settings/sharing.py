@@ -1,4 +1,4 @@
-"""What threads share, and need not: code, the application, data, contexts, warning filters."""
+"""Settings of what threads share: code, the application, data, contexts, warning filters."""
 
 from scaling.base.models import model_of
 from scaling.builds.cpython import Build

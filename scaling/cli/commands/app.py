@@ -1,8 +1,7 @@
 """`scaling app`: your own application as N event loops in threads, or as N processes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -22,16 +21,14 @@ from scaling.cli.program import (
     flags,
     folder,
     heading,
+    of_kind,
     requirements_file,
-    shown,
 )
 from scaling.study.app_options import LOAD, YOURS, AppAsked
-from scaling.study.application_note import ApplicationNote
 from scaling.study.definition import OPTIONS, Options, declared
 from scaling.study.kinds import BYTES, share_between
 
 if TYPE_CHECKING:
-    from scaling.cli.app_steps import AppSteps
     from scaling.journal.check_file import AppCheck
     from scaling.run.prepare import ChildNeeds
 
@@ -46,46 +43,47 @@ SHOWN = "What is shown"
 NOTHING: Mapping[str, Any] = {}
 PYTHON = Parameter(metavar="PYTHON")
 OF_REQUESTS = (
-    'Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. Other keys: '
-    "headers, body, status, weight, save, websocket, send, receive. Or a browser's .har file, or "
-    "openapi: the GET paths of its own schema. By default GET / alone."
+    'A file with one request per line: {"method": "POST", "path": "/a", "json": {}}. Other '
+    "keys: headers, body, status, weight, save, websocket, send, receive. Or a .har file of a "
+    "browser, or the word openapi: the GET paths of the application's own schema. By default GET / "
+    "alone."
 )
 OF_CHECK = (
-    "Only check its answers on several loops and in processes (exit code 1 if wrong), or measure "
-    "it unchecked. By default it is checked, then measured."
+    "--check only checks the answers on several loops and in processes (exit code 1 if any is "
+    "wrong); --no-check measures without a check. By default the check comes first."
 )
 OF_TOLERATE = (
-    "Most throughput that threads may lose over processes, 5%: exit code 0 if they lose no more, "
-    "1 if they do, 3 if that is open."
+    "Most throughput that threads may lose against processes: 5%. Exit code 0 if they lose no "
+    "more, 1 if they lose more, 3 if the outcome is open."
 )
 
-# Variables of these names are the study's own.
+# Variables whose names begin so are the study's own.
 RESERVED = "SCALING_"
 
 
 @Parameter(name="*", group=heading(YOURS))
 @dataclass(frozen=True, kw_only=True)
 class Needed:
-    """What the application needs to be imported."""
+    """What the import of the application needs."""
 
     path: Annotated[Path, DIR] = HERE
     """Folder that the application is imported from."""
     with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
-    """What it needs, as for pip."""
+    """A requirement of the application, as in requirements.txt."""
     with_requirements: Annotated[tuple[Path, ...], FILE] = ()
-    """A requirements file, as for pip."""
+    """A requirements file of the application."""
     python_gil: Annotated[Path | None, PYTHON] = None
-    """Python of an environment with the GIL."""
+    """The Python of your environment with the GIL."""
     python_ft: Annotated[Path | None, PYTHON] = None
-    """Python of a free-threaded environment."""
+    """The Python of your free-threaded environment."""
     env: Annotated[tuple[str, ...], Parameter(metavar="NAME=VALUE")] = ()
-    """An environment variable for it."""
+    """An environment variable of the application."""
 
     def in_full(self) -> "ChildNeeds":
-        """The same, with every path in full.
+        """The needs of children, with absolute paths.
 
         Raises:
-            UsageError: a file, a folder or an interpreter is not there, or a variable is ours.
+            UsageError: there is no such file, folder or interpreter, or a variable is reserved.
         """
         from scaling.run.prepare import ChildNeeds
 
@@ -100,8 +98,8 @@ class Needed:
 
 @Parameter(name="*", group=heading(LOAD))
 @dataclass(frozen=True, kw_only=True)
-class Sent:
-    """Which requests it gets, and whether its answers are checked."""
+class Requests:
+    """The requests to the application, and whether its answers are checked."""
 
     requests: Annotated[Path | None, FILE, Parameter(help=OF_REQUESTS)] = None
     host: Host = ""
@@ -111,14 +109,14 @@ class Sent:
 @Parameter(name="*", group=heading(SHOWN))
 @dataclass(frozen=True, kw_only=True)
 class Printed:
-    """What is printed and written."""
+    """What the command prints and writes."""
 
-    memory: Annotated[float | None, shown(BYTES, group=SHOWN)] = None
-    """Print how many workers fit into this: 2GiB."""
-    tolerate: Annotated[float | None, shown(share_between(0, 1), OF_TOLERATE, group=SHOWN)] = None
+    memory: Annotated[float | None, of_kind(BYTES, group=SHOWN)] = None
+    """Print how many workers fit into this amount of memory: 2GiB."""
+    tolerate: Annotated[float | None, of_kind(share_between(0, 1), OF_TOLERATE, group=SHOWN)] = None
     as_json: Json = False
     write: Annotated[Path | None, Parameter(metavar="serve.py")] = None
-    """Also write a program that serves it as N loops in threads."""
+    """Also write a program that serves the application as N loops in threads."""
     output: Output = None
 
 
@@ -129,15 +127,16 @@ def app(
     *,
     needed: Needed = Needed(),
     loaded: Loaded = NOTHING,
-    sent: Sent = Sent(),
+    sent: Requests = Requests(),
     show: Printed = Printed(),
     effort: Effort = NOTHING,
 ) -> None:
-    """Measure your own application: threads without the GIL, or processes? About ten minutes.
+    """Measure your own application as threads without the GIL and as processes, in ten minutes.
 
     Args:
         application: The application: shop.main:app.
     """
+    from scaling.cli.app_steps import steps_of
     from scaling.report.gate import tolerated
     from scaling.report.output import finish
     from scaling.report.view.application import fitting
@@ -147,48 +146,19 @@ def app(
         raise UsageError("--check measures nothing: leave out --full")
     if show.write:
         require_new(show.write)
-    steps = _steps(AppAsked(application=application, **loaded), needed, sent, effort, show)
+    console, options = new_console(stderr=show.as_json), Options(said=effort)
+    asked = AppAsked(application=application, **loaded)
+    steps = steps_of(asked, needed.in_full(), options, sent.requests, sent.host, console)
     if show.write and steps.interface:  # else it cannot be loaded, which is reported below
-        factory = steps.asked.factory
-        write_program(show.write, steps.interface, application, factory=factory)
+        write_program(show.write, steps.interface, application, factory=steps.asked.factory)
     if sent.check:
         _finish_check(steps.check(), show.output, as_json=show.as_json)
     measured = steps.measure(show.output, checked=sent.check is None)
-    study = finish(measured, steps.console, json_to=new_console() if show.as_json else None)
+    study = finish(measured, console, json_to=new_console() if show.as_json else None)
     if show.memory:
-        say(steps.console, fitting(study, show.memory))
+        say(console, fitting(study, show.memory))
     if show.tolerate is not None:
-        raise SystemExit(tolerated(study, show.tolerate, steps.console))
-
-
-def _steps(
-    asked: AppAsked, needed: Needed, sent: Sent, effort: Mapping[str, Any], show: Printed
-) -> "AppSteps":
-    """The steps, with what only the application itself knows: its interface, its own schema."""
-    from scaling.cli.app_steps import AppSteps
-    from scaling.run.app_requests import read_requests_file
-    from scaling.run.openapi import OPENAPI
-
-    errors = new_console(stderr=True)
-    needs = needed.in_full()
-    of_schema = sent.requests == Path(OPENAPI)
-    requests: Sequence[Mapping[str, Any]] = ()
-    note = None
-    if sent.requests and not of_schema:
-        requests, note = read_requests_file(sent.requests, partial(say, errors), sent.host)
-    asked = replace(asked, note=ApplicationNote.of(note, needs.variables))
-    if needs.pythons:
-        gil, free = needs.pythons
-        asked = replace(asked, builds=(gil, free))
-    steps = AppSteps(
-        asked=asked,
-        needs=needs,
-        options=Options(said=effort),
-        requests=requests,
-        console=errors if show.as_json else new_console(),
-        errors=errors,
-    ).known()
-    return steps.with_schema() if of_schema else steps
+        raise SystemExit(tolerated(study, show.tolerate, console))
 
 
 def _finish_check(found: "AppCheck", output: Path | None, *, as_json: bool) -> NoReturn:
@@ -216,7 +186,7 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
         if not (equals and name.isidentifier()):
             raise UsageError(f"--env {name}: expected NAME=VALUE")
         if name.upper().startswith((*SCRUBBED_PREFIXES, RESERVED)):
-            raise UsageError(f"--env {name}: the study sets such variables: leave it out")
+            raise UsageError(f"--env {name}: the study sets such variables itself: leave it out")
         found[name] = value
     return found
 
@@ -228,7 +198,7 @@ def _pythons(gil: Path | None, free: Path | None) -> dict[str, Path]:
     if gil is None and free is None:
         return {}
     if gil is None or free is None:
-        raise UsageError("--python-gil and --python-ft: give both, or neither")
+        raise UsageError("--python-gil and --python-ft: give both or neither")
     try:
         found = inspect(gil), inspect(free)
     except ScalingError as error:
@@ -239,8 +209,8 @@ def _pythons(gil: Path | None, free: Path | None) -> dict[str, Path]:
         raise UsageError(f"--python-ft {free}: this Python has the GIL ({found[1].build})")
     if found[0].version != found[1].version:
         raise UsageError(
-            f"--python-gil is {found[0].version} and --python-ft is {found[1].version}: the ratio "
-            f"of two versions is not that of two builds. Give the same version of both"
+            f"--python-gil is {found[0].version} and --python-ft is {found[1].version}: give two "
+            f"builds of one version, or their ratio also shows what the version changed"
         )
     # Not the file behind the link: a link is what makes an environment one.
     return {found[0].build: gil.absolute(), found[1].build: free.absolute()}

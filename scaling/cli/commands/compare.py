@@ -11,10 +11,10 @@ from scaling.cli.program import DIR, command
 def compare(results: list[Path], /, *, output: Annotated[Path | None, DIR] = None) -> None:
     """Compare the arms, models and loops of a study, or several studies with the first.
 
-    Studies made on different machines are put side by side, with what holds on all of them.
+    Studies of different machines are shown side by side, with the words that hold on all.
 
     Args:
-        results: Folders of studies; the first is the one to compare with.
+        results: Folders of studies; the others are compared with the first.
         output: Also write the words and tables to this folder.
     """
     from scaling.report.compare import compare

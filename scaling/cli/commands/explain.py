@@ -1,4 +1,4 @@
-"""`scaling explain`: why it does not scale."""
+"""`scaling explain`: where the time goes that several workers lose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from scaling.cli.program import (
     command,
     folder,
     heading,
-    shown,
+    of_kind,
 )
 from scaling.study.kinds import LONGEST_S, Kind
 
@@ -33,14 +33,14 @@ PROFILERS = "Profilers (--hold)"
 class Held:
     """How the cell that loses most is kept running."""
 
-    hold: Annotated[int | None, shown(WHOLE_SECONDS, group=PROFILERS)] = None
-    """Run the cell that loses most for so long; print its PID and profilers' commands."""
+    hold: Annotated[int | None, of_kind(WHOLE_SECONDS, group=PROFILERS)] = None
+    """Run the cell that loses most for this long; print its PID and the commands of profilers."""
     path: Annotated[tuple[Path, ...], DIR] = ()
     """A folder that your own workload is imported from."""
     with_: Annotated[tuple[str, ...], REQUIREMENT] = ()
-    """A requirement that your own workload needs, as for pip."""
+    """A requirement of your own workload, as in requirements.txt."""
     requests: Annotated[Path | None, FILE] = None
-    """Requests to your application (GET /)."""
+    """Requests to your application, a file as for `scaling app` (GET / alone)."""
     host: Host = ""
 
 
@@ -53,7 +53,7 @@ def explain(
     details: bool = False,
     held: Held = Held(),
 ) -> None:
-    """Say where the time goes that N workers lose against one, with intervals.
+    """Show where N workers lose time against one worker, with intervals.
 
     Args:
         details: Print every term of every cell.
@@ -63,10 +63,10 @@ def explain(
     of_hold = ("path", "with_", "requests", "host")
     given = [name.rstrip("_") for name in of_hold if getattr(held, name)]
     if given and held.hold is None:
-        raise UsageError(f"explain: --{given[0]} needs --hold: nothing is run without it")
+        raise UsageError(f"explain: --{given[0]} needs --hold: without --hold nothing is run")
     if held.hold is not None:
         if as_json or details:
-            raise UsageError("explain: --hold prints commands: leave --json and --details out")
+            raise UsageError("explain: --hold prints commands: leave out --json and --details")
         _hold(results, held, held.hold)
         return
     json_to = new_console() if as_json else None
@@ -99,13 +99,14 @@ def _hold(results: Path, held: Held, seconds: int) -> None:
     paths = [str(folder(each)) for each in held.path]
     needs = ChildNeeds(paths=paths, requirements=[*held.with_, *requirements_of(sent)])
     options = Options(said={"arms": (cell.arm,), "window_s": float(seconds)})
-    with prepared(options, needs, note, study_file_of(study.line.study, str(results))) as ready:
+    file = study_file_of(study.line.study, str(results))
+    with prepared(options, needs, note, file) as held_study:
 
         def started(pids: Sequence[int]) -> None:
             where = f"PID {', '.join(map(str, pids))}"
             say(console, f"{in_words(cell)}: running for {seconds} s, {where}")
-            for line in profiler_commands(cell, seconds, ready.arms[cell.arm].program, pids):
+            for line in profiler_commands(cell, seconds, held_study.arms[cell.arm].program, pids):
                 say(console, f"  {line}")
 
-        figure = hold(replace(ready, requests=sent), study.ceilings, cell, seconds, started)
+        figure = hold(replace(held_study, requests=sent), study.ceilings, cell, seconds, started)
     say(console, f"ended: {figure}")

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from scaling.base.console import new_console
-from scaling.cli.program import Json, Results, command, shown
+from scaling.cli.program import Json, Results, command, of_kind
 from scaling.study.kinds import MOST, NAMES, Kind, share_between
 
 SHARE = share_between(0, 1)
@@ -15,14 +15,14 @@ COUNTS = Kind(of=int, least=1, most=MOST, several=True, metavar="N,…")
 
 CELLS = "Which cells are checked"
 
-Share = Annotated[float | None, shown(SHARE)]
-Names = Annotated[tuple[str, ...], shown(NAMES, group=CELLS)]
+Share = Annotated[float | None, of_kind(SHARE)]
+Names = Annotated[tuple[str, ...], of_kind(NAMES, group=CELLS)]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The bounds, and the cells that they are about."""
+class GateAsked:
+    """The bounds, and the cells to check."""
 
     max_loss: Share = None
     """Most throughput lost over the best processes: 5%."""
@@ -42,16 +42,16 @@ class Asked:
     """Models: threads,processes (all)."""
     sizing: Names = ()
     """Sizings: weak,strong (all)."""
-    at: Annotated[tuple[int, ...], shown(COUNTS, group=CELLS)] = ()
+    at: Annotated[tuple[int, ...], of_kind(COUNTS, group=CELLS)] = ()
     """Numbers of workers: 2,4 (for a bound, the largest with a core for each worker)."""
     allow_open: bool = False
-    """End with 0 also where a bound is open."""
+    """Exit with 0 if a bound is open."""
     allow_void: bool = False
-    """Do not fail where the controls of a study fail."""
+    """Do not fail if the controls of a study fail."""
 
     @property
     def choice(self) -> dict[str, tuple[object, ...]]:
-        """What the chosen cells have, by column; of other columns they may have anything."""
+        """The values that the chosen cells may have, by column; other columns may have any."""
         chosen: dict[str, tuple[object, ...]] = {
             name: getattr(self, name) for name in ("workload", "loop", "arm", "model", "sizing")
         }
@@ -64,7 +64,7 @@ def gate(
     results: Results,
     /,
     *,
-    asked: Asked = Asked(),
+    asked: GateAsked = GateAsked(),
     as_json: Json = False,
     summary: Annotated[Path | None, Parameter(metavar="FILE.md")] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`scaling plan`: a study before it is measured, or how much of it is measured."""
+"""`scaling plan`: what a study would run, or what remains of it."""
 
 from functools import partial
 from pathlib import Path
@@ -7,17 +7,17 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from scaling.base.console import new_console, say
-from scaling.cli.program import DIR, NOTHING_ASKED, Asked, command
+from scaling.cli.program import DIR, NOTHING_ASKED, StudyAsked, command
 
 MEASURED = (
-    "Also print what is measured in this folder, and what remains. Without options that describe "
-    "a study, it is the folder's own study."
+    "Print what is measured in this folder, and what remains. Without options that describe a "
+    "study, it is the folder's own study."
 )
 
 
 @command(50, "plan --study compare --workers 1,2,4")
 def plan(
-    asked: Asked = NOTHING_ASKED,
+    asked: StudyAsked = NOTHING_ASKED,
     *,
     output: Annotated[Path | None, DIR, Parameter(help=MEASURED)] = None,
 ) -> None:
@@ -30,13 +30,13 @@ def plan(
 
     console, progress = new_console(), partial(say, new_console(stderr=True))
     if output is None:
-        with prepared(asked.options, asked.wanted, progress) as ready:
-            console.print(plan_view(ready.plan))
-            for line in forecast(ready.plan, folder_of(ready.plan, None)):
+        with prepared(asked.options, asked.wanted, progress) as study:
+            console.print(plan_view(study.plan))
+            for line in forecast(study.plan, folder_of(study.plan, None)):
                 say(console, line)
         return
     measured = read_runs(output, progress)
     same = not asked.flags
     file = measured.file if same else None
-    with prepared(asked.options, asked.wanted, progress, file) as ready:
-        console.print(shown(work_in(measured, ready, same=same)))
+    with prepared(asked.options, asked.wanted, progress, file) as study:
+        console.print(shown(work_in(measured, study, same=same)))

@@ -1,4 +1,4 @@
-"""`scaling publish`: a study for a repository."""
+"""`scaling publish`: copies a study to a folder that can be committed."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,11 +19,11 @@ def publish(
 ) -> None:
     """Copy a study to a folder that can be committed: packed journal, tables, plots, page.
 
-    Where DIR is PUBLISHED/MACHINE/STUDY, and PUBLISHED has a page of all studies, that is written
-    anew.
+    If DIR is PUBLISHED/MACHINE/STUDY and PUBLISHED has an index page, the index page is written
+    again.
 
     Args:
-        folder: Folder to publish it in; made if needed.
+        folder: Folder to publish the study in; it is made if needed.
         replace: Replace another study that was published there.
     """
     from scaling.report.index import is_index, write_index

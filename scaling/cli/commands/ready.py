@@ -1,4 +1,4 @@
-"""`scaling ready`: whether what an application requires can be used on a free-threaded build."""
+"""`scaling ready`: checks requirements on a free-threaded build."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from scaling.builds.ready.resolve import Required
 
 NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
-# Files that say what an application requires, the most exact first; beside it or one folder up.
+# Files with the requirements of an application, the most exact first, in its folder or above it.
 FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What is required, beside packages that are named, and where the application is."""
+class ReadyAsked:
+    """Files of requirements, and an application to import."""
 
     requirements: Annotated[tuple[Path, ...], FILE, Parameter(alias="-r")] = ()
     """requirements.txt, pyproject.toml, pylock.toml or uv.lock."""
     constraints: Annotated[tuple[Path, ...], FILE, Parameter(alias="-c")] = ()
-    """A constraints file, as for pip."""
+    """A constraints file of pip."""
     app: Annotated[str, Parameter(metavar="MODULE:NAME")] = ""
-    """Also import this application; without -r, the files beside it are read."""
+    """Also import this application. Without -r its requirements are read from files beside it."""
     path: Annotated[Path, DIR] = HERE
     """Folder that the application is imported from."""
     build: bool = False
-    """Build what has only a source, at most 10 min each."""
+    """Build packages that have only a source, for at most 10 min each."""
 
     @property
     def own(self) -> tuple[str, Path] | None:
         """The application's module, and the folder that it is imported from; None without one.
 
         Raises:
-            UsageError: it is no `package.module:name`, or there is no such folder.
+            UsageError: `app` is not `package.module:name`, or there is no such folder.
         """
         from scaling.study.application import study_name
 
         if not self.app:
             return None
-        study_name(self.app)  # raises where it is no application
+        study_name(self.app)  # raises if it is not package.module:name
         return self.app.partition(":")[0], folder(self.path)
 
     def required(self, packages: Sequence[str]) -> "Required":
-        """All that is required: packages, files, or the file beside the application.
+        """The requirements: packages, files, or the file beside the application.
 
         Raises:
-            UsageError: nothing is.
+            UsageError: nothing is required.
         """
         from scaling.builds.ready.resolve import Required
 
@@ -64,7 +64,7 @@ class Asked:
         if own and not packages and not files:
             files = (_beside(own[1]),)
         if not (packages or files):
-            raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
+            raise UsageError("name packages, a requirements file with -r, or --app MODULE:NAME")
         return Required(names=packages, files=files, constraints=self.constraints)
 
 
@@ -73,13 +73,13 @@ def ready(
     packages: Annotated[tuple[str, ...], Parameter(name="PACKAGE")] = (),
     /,
     *,
-    asked: Asked = Asked(),
+    asked: ReadyAsked = ReadyAsked(),
     as_json: Json = False,
 ) -> None:
     """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not.
 
     Args:
-        packages: Requirements, as for pip.
+        packages: Requirements, as in requirements.txt.
     """
     from scaling.builds.cpython import parse_build
     from scaling.builds.interpreters import ensure
@@ -107,20 +107,20 @@ def ready(
 
 
 def _beside(source: Path) -> Path:
-    """The file that says what an application in this folder requires."""
+    """The file with the requirements of an application in this folder."""
     for place in (source, source.parent):
         for name in FILES:
             if (place / name).is_file():
                 return place / name
     raise UsageError(
-        f"--path {source}: no {', '.join(FILES)} there or one folder up. Name what the "
-        f"application requires: -r FILE"
+        f"--path {source}: there is no {', '.join(FILES)} in this folder or the one above. Name "
+        f"the requirements of the application: -r FILE"
     )
 
 
 @contextmanager
 def _bar(console: Console, name: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows how many are done, and of how many: on a terminal. Elsewhere the lines say enough."""
+    """Show progress as a bar on a terminal; elsewhere the printed lines are enough."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     if not console.is_terminal:

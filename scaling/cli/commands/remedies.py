@@ -1,4 +1,4 @@
-"""`scaling remedies`: what is said to help, measured."""
+"""`scaling remedies`: measures settings that somebody recommends."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,15 +13,14 @@ from scaling.cli.program import (
     FILE,
     HERE,
     NOTHING_ASKED,
-    Asked,
     Host,
     Output,
+    StudyAsked,
     command,
     measure,
     requirements_file,
 )
 from scaling.study.app_options import AppAsked
-from scaling.study.application_note import ApplicationNote
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,30 +29,31 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """An application of the user's own that remedies are tried on."""
+    """A user's own application to try the remedies on."""
 
     app: Annotated[str, Parameter(metavar="MODULE:NAME")] = ""
     """Your own application: shop.main:app."""
     factory: bool = False
-    """NAME is a function that makes the application."""
+    """NAME is a function that returns the application."""
     with_requirements: Annotated[tuple[Path, ...], FILE] = ()
-    """A requirements file of it, as for pip."""
+    """A requirements file of the application."""
     requests: Annotated[Path | None, FILE] = None
-    """Requests to it, one JSON object a line (GET /)."""
+    """Requests to the application, a file as for `scaling app` (GET / alone)."""
     host: Host = ""
 
 
 @command(80, "remedies --workload echo")
 def remedies(
-    asked: Asked = NOTHING_ASKED,
+    asked: StudyAsked = NOTHING_ASKED,
     *,
     application: Application = Application(),
     listed: Annotated[bool, Parameter(name="--list")] = False,
     output: Output = None,
 ) -> None:
-    """Measure what is said to help: the built-in study `remedies` of a workload or application.
+    """Measure remedies: settings and small changes that somebody recommends.
 
-    It compares each remedy with none, in threads on 3.14t; --arm 3.14t,3.14t+eager chooses.
+    The built-in study `remedies` compares each of them with none, in threads on 3.14t, for a
+    workload or your application. --arm 3.14t,3.14t+eager chooses some of them.
 
     Args:
         listed: Print every remedy, who recommends it, and how to enable it.
@@ -67,22 +67,22 @@ def remedies(
         _print_list(console)
         return
     if asked.options.study is not None:
-        raise UsageError("--study: remedies is a study of its own; use --workload or --app")
+        raise UsageError("--study: the command has a study of its own; use --workload or --app")
     if application.app:
         measured = _of_application(asked, application, output, console)
     else:
         for name in ("with_requirements", "requests"):
             if getattr(application, name):
                 flag = name.replace("_", "-")
-                raise UsageError(f"--{flag}: it is for an application: --app shop.main:app")
+                raise UsageError(f"--{flag}: name the application, too: --app shop.main:app")
         study = remedies_of(asked.options.workload)
-        with prepared(asked.options, asked.wanted, note, study) as ready:
-            measured = measure(ready, output, console)
+        with prepared(asked.options, asked.wanted, note, study) as prepared_study:
+            measured = measure(prepared_study, output, console)
     finish(measured, console)
 
 
 def _of_application(
-    asked: Asked, application: Application, output: Path | None, console: "Console"
+    asked: StudyAsked, application: Application, output: Path | None, console: "Console"
 ) -> Path:
     """Measure an application with each remedy; return the study's folder.
 
@@ -90,32 +90,24 @@ def _of_application(
         UsageError: something that was asked for does not exist or does not fit.
         ScalingError: the application does not answer.
     """
-    from scaling.cli.app_steps import AppSteps
-    from scaling.run.app_requests import read_requests_file
+    from scaling.cli.app_steps import steps_of
     from scaling.study.remedies import remedies_of_application
 
     if asked.options.workload:
         raise UsageError("--app and --workload: give one of them")
-    errors = new_console(stderr=True)
-    # It is looked for where `scaling app` does.
+    # `scaling app` looks for the application here, too.
     wanted = replace(asked, path=asked.path or (HERE,)).wanted
     files = [str(requirements_file(each)) for each in application.with_requirements]
-    file, host = application.requests, application.host
-    sent, note = read_requests_file(file, partial(say, errors), host) if file else ([], None)
-    steps = AppSteps(
-        asked=AppAsked(
-            application=application.app,
-            factory=application.factory,
-            note=ApplicationNote(requests=note),
-        ),
-        needs=replace(wanted, requirement_files=files),
-        options=asked.options,
-        requests=sent,
-        console=console,
-        errors=errors,
+    steps = steps_of(
+        AppAsked(application=application.app, factory=application.factory),
+        replace(wanted, requirement_files=files),
+        asked.options,
+        application.requests,
+        application.host,
+        console,
         study_of=remedies_of_application,
     )
-    return steps.known().measure(output, checked=False)
+    return steps.measure(output, checked=False)
 
 
 def _print_list(console: "Console") -> None:

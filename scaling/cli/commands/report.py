@@ -1,11 +1,11 @@
-"""`scaling report`: the files that are made from a journal."""
+"""`scaling report`: writes the files that are made from a journal."""
 
 from pathlib import Path
 from typing import Annotated
 
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.cli.program import DIR, Results, command, shown
+from scaling.cli.program import DIR, Results, command, of_kind
 from scaling.study.kinds import NAMES
 
 FORMATS = (
@@ -20,7 +20,7 @@ def report(
     /,
     *,
     output: Annotated[Path | None, DIR] = None,
-    to: Annotated[tuple[str, ...], shown(NAMES, FORMATS, metavar="FORMAT,…")] = (),
+    to: Annotated[tuple[str, ...], of_kind(NAMES, FORMATS, metavar="FORMAT,…")] = (),
 ) -> None:
     """Write the page, the plots and the tables of a study again, from its journal alone.
 

@@ -1,4 +1,4 @@
-"""`scaling run`: a study is measured, on this machine or on several, and compared."""
+"""`scaling run`: measures a study, on this machine or on several."""
 
 import os
 from functools import partial
@@ -12,7 +12,7 @@ from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.formats import listed
 from scaling.builds.installed import POSTGRES, VALKEY
-from scaling.cli.program import NOTHING_ASKED, Asked, Output, command, measure
+from scaling.cli.program import NOTHING_ASKED, Output, StudyAsked, command, measure
 
 if TYPE_CHECKING:
     from scaling.run.cluster_host import Request
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @command(60, "run --workload echo --arm 3.14,3.14t --workers 1,2")
 def run(
-    asked: Asked = NOTHING_ASKED,
+    asked: StudyAsked = NOTHING_ASKED,
     *,
     output: Output = None,
     postgres: Annotated[str | None, Parameter(metavar="URL", env_var=POSTGRES)] = None,
@@ -31,9 +31,9 @@ def run(
     """Measure a study, or resume an interrupted one; then print the answer.
 
     Args:
-        postgres: An installed PostgreSQL for workloads that query.
-        valkey: An installed Valkey for cache (empty) and broadcast.
-        cluster: Measure on each host of this scheduler of dask.distributed, and not here.
+        postgres: Your own PostgreSQL, for workloads that use one.
+        valkey: Your own Valkey, for cache (which needs it empty) and broadcast.
+        cluster: Measure on every host of this dask.distributed scheduler, instead of here.
     """
     from scaling.report.output import finish
     from scaling.run.prepare import prepared
@@ -46,24 +46,23 @@ def run(
         return
     for name, url in services.items():
         if url:
-            os.environ[name] = url  # where services look, and nothing else is to know it
-    with prepared(asked.options, asked.wanted, note) as ready:
-        measured = measure(ready, output, console)
+            os.environ[name] = url  # where services look for it
+    with prepared(asked.options, asked.wanted, note) as study:
+        measured = measure(study, output, console)
     finish(measured, console)
 
 
 def _require_no_services(services: dict[str, str | None]) -> None:
-    """Make sure that nothing is asked for that hosts cannot share. Raises `UsageError`."""
+    """Refuse servers of the user's own, which hosts cannot share. Raises `UsageError`."""
     for name, url in services.items():
         if url:
             raise UsageError(
                 f"--{name.removeprefix('SCALING_').lower()}: hosts measure at the same time, and "
-                f"would disturb each other on one server. Set {name} on each host instead, and "
-                f"not here"
+                f"would disturb each other on one server. Set {name} on each host instead"
             )
 
 
-def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Console) -> None:
+def _run_on_several(asked: StudyAsked, cluster: str, output: Path | None, console: Console) -> None:
     """Measure what is missing on every host; then print how they compare.
 
     Raises:
@@ -89,8 +88,8 @@ def _run_on_several(asked: Asked, cluster: str, output: Path | None, console: Co
         )
 
 
-def request_of(study: "AskedStudy", asked: Asked) -> "Request":
-    """The request to a host: a file with all that the study says, builds of Python among it."""
+def request_of(study: "AskedStudy", asked: StudyAsked) -> "Request":
+    """The request to a host: its arguments, and a study file that names the builds of Python."""
     import tomli_w
 
     from scaling.run.cluster_host import Request

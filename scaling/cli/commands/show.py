@@ -9,9 +9,9 @@ def show(results: Results, /, *, details: bool = False, as_json: Json = False) -
     """Print the answer of a study; write nothing.
 
     Args:
-        details: Print all tables after it.
+        details: Print all tables after the answer.
     """
-    from scaling.report.show import show
+    from scaling.report.output import show
 
     json_to = new_console() if as_json else None
     show(results, new_console(stderr=as_json), details=details, json_to=json_to)

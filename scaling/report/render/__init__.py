@@ -1,1 +1,1 @@
-"""Renderers of grids, sentences and drawings: terminal, page, Markdown. None knows a study."""
+"""Renderers of grids, sentences and drawings: terminal, page, Markdown. They know no study."""

@@ -1,4 +1,4 @@
-"""A page and its Markdown: a title, a sentence, drawings, grids, notes. Jinja knows no study."""
+"""A document, rendered as an HTML page or as Markdown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that a page shows, in its order.
+    """The content of a page, in the order of the page.
 
-    `drawings` are inside it, or files in the folder `plots` beside it. `codes` are texts to be
-    copied, by title.
+    `drawings` are inside the page, or files in the folder `plots` beside it. `codes` are texts to
+    be copied, by title.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Document:
 
 
 def html(document: Document) -> str:
-    """One HTML file that loads nothing; texts from outside are escaped."""
+    """An HTML page that loads nothing from the network; texts are escaped."""
     return _rendered("page.html", document)
 
 
@@ -68,5 +68,5 @@ def _templates() -> "Environment":
 
 
 def _one_line(text: str) -> str:
-    """A text that breaks no table of Markdown."""
+    """A text in a cell of a Markdown table."""
     return " ".join(text.replace("|", "\\|").split())

@@ -1,8 +1,8 @@
-"""Drawings of frames alone: curves, ratios below and beside each other, stacked bars.
+"""Drawings of frames: curves, ratios, stacked bars.
 
 Colours, markers and lines are in `scaling.report.render.style`: an arm has one colour, a loop one
-marker, a model one line. Matplotlib's constrained layout decides where things stand. A drawing also
-says in words what is seen, for those who cannot see it.
+marker, a model one line. Matplotlib's constrained layout places all parts. A drawing has a
+description in words, for those who cannot see it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,15 +47,15 @@ FIGURES = "{x:,.10g}"  # of an axis: 25,000,000 instead of 2.5e+07
 
 @dataclass(frozen=True)
 class Curves:
-    """Lines over a number or over words: a row of panels for each `row`, one for each `panel`.
+    """Lines over numbers or words: a row of panels for each `row`, a panel for each `panel`.
 
-    `medians` has a row per point: `row`, `panel`, `x`, `y`, `low`, `high`, `bound` (other than 0
-    for one that is a bound), `loop`, `arm`, `model`; where x is measured, too, also `x_low`,
-    `x_high` and the `text` of the point. `runs` are the dots: `row`, `panel`, `x`, `y`, `arm`.
-    `words` are the labels of x where these are no numbers; lines do not join them. `ideal` lines
-    start at the first point and rise with x, or stay level. `ceiling` has `row`, `x` and `y` of
-    what is drawn behind every panel of a row. `band` is the share by which equal cells differ,
-    `regions` are borders with names, `limits` levels that are drawn across.
+    `medians` has a row per point: `row`, `panel`, `x`, `y`, `low`, `high`, `bound` (not 0 if y is a
+    bound), `loop`, `arm`, `model`; if x is measured, too, also `x_low`, `x_high` and `text`, the
+    label of the point. `runs` are the dots: `row`, `panel`, `x`, `y`, `arm`. `words` are the labels
+    of x if x is no number; lines do not join such points. `ideal` lines start at the first point
+    and are `rising` with x or `level`. `ceiling` has `row`, `x` and `y` of a line behind every
+    panel of a row. `band` is the share by which equal cells differ, `regions` are borders with
+    names, `limits` are horizontal lines.
     """
 
     title: str
@@ -80,7 +80,7 @@ class Curves:
 
 
 def curves(what: Curves) -> Picture:
-    """A measure over N, a rate, a parameter or another measure: runs as dots, medians with bars."""
+    """Curves of medians with intervals, and dots of runs."""
     rows, columns = (list(dict.fromkeys(what.medians[name])) for name in ("row", "panel"))
     height_in = HEAD_IN + PANEL_IN * len(rows)
     with sheet(what.title, what.caption, height_in, len(rows), len(columns)) as found:
@@ -137,7 +137,7 @@ def _panel(axes: Axes, what: Curves, own: pd.DataFrame, *, is_narrow: bool) -> N
 
 
 def _x_axis(axes: Axes, what: Curves) -> bool:
-    """Label real values; whether the axis is logarithmic, as it is where they span decades."""
+    """Label the values of x; return whether the axis is logarithmic: they span decades."""
     axes.set_xlabel(what.xlabel)
     if what.is_measured:
         axes.set_xlim(0, HEAD_ROOM * what.medians["x_high"].max())
@@ -158,7 +158,7 @@ def _x_axis(axes: Axes, what: Curves) -> bool:
 
 
 def _whole(values: "pd.Series[float]", *, is_log: bool) -> tuple[float, float]:
-    """The ends of an axis that shows all values, for a panel that has one of them alone."""
+    """The ends of an axis that shows all values, for a panel with a single one."""
     low, high = float(values.min()), float(values.max())
     if is_log:
         room = (high / low) ** (2 * ASIDE) if high > low else 2.0
@@ -170,7 +170,7 @@ def _whole(values: "pd.Series[float]", *, is_log: bool) -> tuple[float, float]:
 def _apart(
     values: Sequence[float], scale: Callable[[Any], Any], first: int = 0, share: float = APART
 ) -> list[float]:
-    """Those of some values that are far enough from each other on a scale to be labelled."""
+    """The values that are far enough from each other on a scale to be labelled."""
     wide = float(np.ptp(scale(np.array(values)))) or 1.0
     kept = [values[first]]
     for value in values:
@@ -270,9 +270,9 @@ def _add_keys(found: Sheet, what: Curves) -> None:
 def ratios(title: str, caption: str, rows: pd.DataFrame, colours: Mapping[str, str]) -> Picture:
     """Ratios as points with their intervals: a line for each `name`, a column for each `panel`.
 
-    `rows`: `name`, `panel`, `ratio`, `low`, `high`, `tone`, `said` (what stands to the right, or
-    above the point where there are several panels), `arm`. Several of one name and panel stand on
-    one line, an arm in its colour each.
+    `rows`: `name`, `panel`, `ratio`, `low`, `high`, `tone`, `said` (the words to the right, or
+    above the point if there are several panels), `arm`. Ratios of one name and panel share a line,
+    each in the colour of its arm.
     """
     names, panels, arms = (list(dict.fromkeys(rows[name])) for name in ("name", "panel", "arm"))
     is_shared = bool(rows.duplicated(["name", "panel"]).any())
@@ -345,9 +345,9 @@ def _intervals(
 def stacks(
     title: str, caption: str, xlabel: str, rows: pd.DataFrame, colours: Sequence[str]
 ) -> Picture:
-    """Stacked bars: a row of `rows` each, a column for each part; what is below 0 is a gain.
+    """Stacked bars: a bar for each row, a part for each column; a negative part is a gain.
 
-    `low` and `high` are the interval of the whole.
+    The columns `low` and `high` are the interval of the whole.
     """
     parts = rows.drop(columns=["low", "high"])
     places = -np.arange(len(rows))

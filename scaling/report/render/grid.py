@@ -9,7 +9,7 @@ type Tone = Literal["", "good", "bad", "open"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A cell of a grid: its text, what is shown quietly beside it, its tone, and where it leads."""
+    """A cell of a grid: a text, a dimmed text `beside` it, its tone, the address of a link."""
 
     text: str
     beside: str = ""
@@ -17,15 +17,15 @@ class Text:
     link: str = ""
 
     def __str__(self) -> str:
-        """All of it."""
+        """The text, with the text beside it in brackets."""
         return f"{self.text} ({self.beside})" if self.beside else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a column. Texts stand to the `left`, figures to the right; sentences `wrap`.
+    """The heading of a column. Text columns are aligned `left`, figures right; sentences `wrap`.
 
-    `name` is its name in JSON, by default the text itself.
+    `name` is the key in JSON, by default the text.
     """
 
     text: str
@@ -35,15 +35,15 @@ class Heading:
 
     @property
     def key(self) -> str:
-        """Its name in JSON."""
+        """The key in JSON."""
         return self.name or self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A title, a heading for each column, and rows with a text for each.
+    """A table: a title, headings, and rows with a text for each column.
 
-    `notes` stand below. `left_out` counts rows that are not in it, because there are too many.
+    `notes` are below the table. `left_out` is the number of rows that were left out.
     """
 
     title: str
@@ -60,11 +60,11 @@ class Grid:
 
     @property
     def names(self) -> int:
-        """The number of columns that name a row: the first ones, up to the first figure."""
+        """The number of columns that name a row: those before the first figure."""
         return next((at for at, each in enumerate(self.headings) if not each.left), 1)
 
     def parts(self, most: int) -> "Iterator[Grid]":
-        """The grid, its figures in several grids of at most so many columns besides the names."""
+        """The grid in parts, each with the names and at most `most` other columns."""
         names, every = range(self.names), range(self.names, len(self.headings))
         for start in range(0, len(every) or 1, most):
             part = self.part([*names, *every[start : start + most]])

@@ -18,28 +18,28 @@ MOST_SAID = 16  # figures that a description has
 
 
 class Picture(NamedTuple):
-    """A drawing, and what is seen on it in words."""
+    """A drawing, and its description in words."""
 
     figure: Figure
     description: str
 
 
 class Sheet(NamedTuple):
-    """An empty drawing: its panels, an array of rows and columns, and its key, to be filled."""
+    """An empty drawing: its panels, an array of rows and columns, and the entries of its key."""
 
     figure: Figure
     panels: Any
     key: list[Line2D]
 
     def add_key(self, label: object, **style: Any) -> None:
-        """Add an entry to the key: a line, or a marker; that of an interval is `BAR`."""
+        """Add an entry to the key: a line or a marker; the marker `BAR` is an interval."""
         if style.get("marker") == "BAR":
             style |= {"marker": BAR_MARKER, "ms": 8, "mew": 0.9}
         style = {"lw": 2.2, "solid_capstyle": "butt", **style}
         self.key.append(Line2D([], [], label=str(label), **style))
 
     def described(self, head: str, figures: Iterable[tuple[str, str]]) -> Picture:
-        """The drawing with its first figures in words, and how many there are besides."""
+        """The drawing with a description: its first figures, and the number of others."""
         lines: dict[str, list[str]] = {}
         for name, figure in figures:
             lines.setdefault(name, []).append(figure)
@@ -52,7 +52,7 @@ class Sheet(NamedTuple):
 def sheet(
     title: str, caption: str, height_in: float, rows: int = 1, columns: int = 1
 ) -> Iterator[Sheet]:
-    """An empty drawing; in the end title and key are put above it, and the caption below."""
+    """An empty drawing; at the end title and key are added above it, and the caption below."""
     with rc_context(RC):
         figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
         found = Sheet(figure, figure.subplots(rows, columns, sharey=True, squeeze=False), [])

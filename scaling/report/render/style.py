@@ -1,10 +1,10 @@
 """The style of figures: an arm has one colour, a loop one marker, a model one line, everywhere.
 
 The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
-lines say the same again for those who cannot distinguish the colours. It is written out here, and
-a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots. Sizes
-are chosen for a README column of 830 px, which is WIDTH_IN at 100 dpi; PNG files hold twice as many
-pixels. Fonts, lines and axes are in the style file beside it.
+lines repeat the information for those who cannot distinguish colours. The palette is copied here,
+and a test compares it: seaborn imports `scipy.stats`, which takes longer than drawing five plots.
+Sizes suit a README column of 830 px, which is WIDTH_IN at 100 dpi; PNG files have twice as many
+pixels. Fonts, lines and axes are in the style file beside this module.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ PNG_DPI = 200
 INK = "#262626"
 QUIET = "#6b6b6b"
 FAINT = "#b8b8b8"
-CEILING = "#c0c0c0"  # of the processes that are best, behind the curves of others
+CEILING = "#c0c0c0"  # of the best processes, behind the curves of others
 BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 
@@ -34,7 +34,7 @@ _BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = COLOR
 
 VERSION_LETTERS = "0123456789."
 
-# An arm without its version: the part that an arm plays in the ladder.
+# Colours by the role in the ladder: an arm without its version.
 ROLES = {
     "t": _BLUE,
     "": _ORANGE,
@@ -74,7 +74,7 @@ BAR_MARKER = Outline(
     [Outline.MOVETO, Outline.LINETO] * 3,
 )
 
-# Matplotlib's own defaults first: what a user has in a matplotlibrc is for the user's figures.
+# Matplotlib's defaults first: a user's matplotlibrc is for the user's own figures.
 _DEFAULTS = {
     name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")
 }
@@ -83,9 +83,9 @@ RC: dict[Any, Any] = {**_DEFAULTS, **mpl.rc_params_from_file(STYLE, use_default_
 
 
 def arm_colours(arms: Iterable[str]) -> dict[str, str]:
-    """A colour for each arm, in their order: its role's, or a spare one where that is taken.
+    """A colour for each arm, in order: the colour of its role, or a spare one if that is taken.
 
-    Of several versions in one role the newest has the role's colour.
+    Among versions in one role the newest gets the colour of the role.
     """
     given = list(arms)
     colours: dict[str, str] = {}
@@ -105,8 +105,8 @@ def _version(arm: str) -> tuple[int, ...]:
 def marker_style(loop: str, model: str, colour: str) -> dict[str, Any]:
     """The marker of a curve's medians: by loop, filled for threads and hollow for others.
 
-    A white rim keeps a filled one apart from its own line; a hollow one looks as large if it is a
-    little larger.
+    A white rim separates a filled marker from its line; a hollow marker is a little larger, to look
+    as large.
     """
     filled = model == "threads"
     return {

@@ -1,4 +1,4 @@
-"""A figure as SVG: two thirds of Matplotlib's bytes, in the colours of the page where it stands."""
+"""A figure as SVG: two thirds of Matplotlib's bytes, in the colours of its page."""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot: the name of its file, its title, the figure, and what is seen on it in words."""
+    """A plot: the name of its file, its title, the figure, and a description in words."""
 
     name: str
     title: str
@@ -60,11 +60,11 @@ class Drawing:
 
     @cached_property
     def svg(self) -> str:
-        """The figure as an element of a page, which is a file, too."""
+        """The figure as an `<svg>` element, which is a whole file, too."""
         return svg(self.figure, self.name, self.title)
 
     def write(self, file: Path) -> None:
-        """Write it as SVG, or as PNG, by the end of the file's name. Raises `OSError`."""
+        """Write the figure as SVG or PNG, by the suffix of the file. Raises `OSError`."""
         if file.suffix == ".svg":
             file.write_text(self.svg, encoding="utf-8")
         else:
@@ -73,7 +73,7 @@ class Drawing:
 
 
 def svg(figure: Figure, name: str, title: str) -> str:
-    """An element with its text as text. No two of different names share an id or a class."""
+    """The `<svg>` element of a figure, with text as text; ids and classes are unique by `name`."""
     text = StringIO()
     with rc_context(RC), _laid_out(figure):
         figure.savefig(text, format="svg", metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""Grids and sentences in a terminal. Rich decides all widths; nothing is measured here."""
+"""Grids, documents and answers in a terminal. Rich decides all widths."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,8 +22,10 @@ STYLES = {"good": "green", "bad": "bold red", "open": "yellow", "": ""}
 
 
 def table(grid: Grid, console: Console) -> Group:
-    """A grid as a table of rich. Intervals stand beside figures, or below where that is too wide.
-    Columns for which there is no room go on in another table.
+    """A grid as tables of rich.
+
+    Intervals are beside figures, or below if that is too wide. Columns without room are in another
+    table.
     """
     left_out = f"{plural(grid.left_out, 'more row')} with --details." if grid.left_out else ""
     below = " ".join(filter(None, (*grid.notes, left_out)))
@@ -92,8 +94,9 @@ def print_document(found: Document, console: Console) -> None:
 
 
 def print_answer(answer: Document, console: Console, most: int | None = None) -> None:
-    """Print an answer. Of more than `most` lines the last rows of its longest tables are left out,
-    then the last lines, and how many is said.
+    """Print an answer in at most `most` lines.
+
+    The last rows of the longest tables are left out, then the last lines; their number is printed.
     """
     if most is None:
         console.print(_group(answer, console))
@@ -118,9 +121,9 @@ def _group(answer: Document, console: Console) -> Group:
 
 
 def _shorter(grids: Sequence[Grid], lines: int) -> list[Grid]:
-    """Tables of which the longest has fewer rows, to save so many lines; none where each has one.
+    """The tables with fewer rows in the longest, to save `lines`; empty if each has one row.
 
-    A row has three lines at most, as a rule.
+    A row usually has three lines at most.
     """
     longest = max(grids, key=lambda grid: len(grid.rows), default=None)
     if longest is None or len(longest.rows) < 2:

@@ -1,1 +1,1 @@
-"""Declared views of a study: tables, plots and notes over its tables."""
+"""Views of a study, declared over its five tables: tables, plots, notes."""

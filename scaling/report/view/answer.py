@@ -1,4 +1,4 @@
-"""The answer of a study: one selection, a line for each workload and loop."""
+"""The answer of a study: tables with a line for each workload and loop, and a sentence."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -30,14 +30,14 @@ PROCESSES = Heading("processes", left=True, wrap=True)
 
 
 def of_threads(ratios: pd.DataFrame) -> pd.DataFrame:
-    """Rows of threads without the GIL, which a study is about; all rows where there are none."""
+    """Rows of threads without the GIL, which a study is about; all rows if there are none."""
     free = free_arms(dict.fromkeys(ratios["arm"]))
     found = ratios[(ratios["model"] == THREADS) & ratios["arm"].isin(free)]
     return ratios if found.empty else found
 
 
 def throughputs(study: Study) -> pd.DataFrame:
-    """The gains of more workers, and their ratios over processes: cells with both first."""
+    """The gains of more workers, and their ratios over processes; cells with both come first."""
     ratios = study.ratios
     asked = ratios["question"].isin([GAIN, OVER_PROCESSES]) & (ratios["rate"] == 0)
     found = of_threads(ratios[ratios["main"] & ~ratios["control"] & asked])
@@ -46,7 +46,7 @@ def throughputs(study: Study) -> pd.DataFrame:
 
 
 def added(text: str, name: str, end: Literal["of", "over"]) -> Column:
-    """The memory that each further worker adds, of one of the two that are compared."""
+    """The memory of a further worker, of one `end` of the ratio."""
     heading = Heading(text, name=name)
     return figure(heading, EXTRA_WORKER, end, OVER_PROCESSES, THROUGHPUT, interval=False)
 

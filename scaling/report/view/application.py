@@ -1,4 +1,4 @@
-"""The answer of `scaling app`: what to ship for each aim, why, and every configuration."""
+"""The answer of `scaling app`: the configuration to ship for each aim, reasons, and memory."""
 
 import math
 from collections.abc import Mapping
@@ -40,14 +40,13 @@ GIB = 2.0**30
 
 
 def shipped(study: Study) -> pd.DataFrame:
-    """A row of `ratios` for each aim: N threads over the processes that are best at it; and one for
-    the best mixed model, where the study has any.
+    """The ratio for each aim: threads over the best processes; and of the best mixed model.
 
-    Columns besides: `aim`; `mixed`, the mixed model, if it is one; `shared_cpus`, whether there are
-    fewer CPUs than workers; `ship`, the configuration to ship, or that it is not decided; `places`
-    of the cells that may be shipped. Memory is compared with the processes that take least. What is
-    compared is on the first loop that the study names, at its headline N, or the largest N that is
-    mixed; latency is at the rate that the study states, the one in the middle of several.
+    A row is one of `ratios`, with more columns: `aim`; `mixed`, the mixed model or empty;
+    `shared_cpus`, whether there are fewer CPUs than workers; `ship`, the configuration to ship, or
+    `not decided`; `places` of the cells that may be shipped. Memory is compared with the processes
+    that take least. The cells are on the first loop of the study, at its headline N or the largest
+    N of a mixed model; latencies are at the rate that the study states, the middle one of several.
     """
     ratios, loops = study.ratios, study.line.study.get("loops")
     first_loop = str((loops or study.cells["loop"].astype(str).tolist())[0])
@@ -73,9 +72,7 @@ def shipped(study: Study) -> pd.DataFrame:
 
 
 def _at_aims(study: Study, over_processes: pd.DataFrame) -> pd.DataFrame:
-    """The ratios over processes that decide: a row for threads at each aim, and one for the best
-    mixed model.
-    """
+    """The ratios over processes for each aim: of threads, and of the best mixed model."""
     mixed = _are_mixed(over_processes)
     asked = over_processes[mixed | (over_processes["model"] == THREADS)]
     is_main = asked["main"] & (asked["model"] == THREADS)
@@ -86,7 +83,7 @@ def _at_aims(study: Study, over_processes: pd.DataFrame) -> pd.DataFrame:
     is_load = at_n & (asked["measure"] == P99) & (asked["rate"] == _rate(study, asked["rate"]))
     is_capacity = is_main & asked["measure"].str.startswith(CAPACITY.format(""))
     found = asked[is_aim | is_load | is_capacity]
-    # Of memory over fresh and over forked processes the one that is worse for threads.
+    # Memory is compared with fresh and with forked processes: the worse ratio for threads counts.
     found = found.sort_values("ratio", ascending=False, kind="stable")
     return _best_mixed(found.drop_duplicates(["measure", "of"])).sort_index()
 
@@ -102,7 +99,7 @@ def _largest_n(rows: pd.DataFrame) -> int:
 
 
 def _best_mixed(found: pd.DataFrame) -> pd.DataFrame:
-    """Of the rows of mixed models at each aim the best one; and all of threads."""
+    """The rows of threads, and at each aim the best row of mixed models."""
     mixed = _are_mixed(found)
     rows = found[mixed]
     more = rows["measure"].eq(THROUGHPUT) | rows["measure"].str.startswith(CAPACITY.format(""))
@@ -112,14 +109,14 @@ def _best_mixed(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rate(study: Study, rates: "pd.Series[float]") -> float:
-    """The rate that latencies are at, in requests/s; NaN without one."""
+    """The rate of the latencies, in requests/s; NaN without one."""
     loaded = sorted(set(rates) - {0.0})
     stated = [each for each in loaded if each in _stated_rates(study.line)]
     return middle(stated or loaded) if loaded else math.nan
 
 
 def _stated_rates(study: StudyLine) -> set[float]:
-    """The rates in requests/s that the study names one by one, those of its grid left out."""
+    """The rates in requests/s that the study names, without those of its grid."""
     known = {name: rate for each in study.calibrations for name, rate in each.rates.items()}
     asked = [
         rate
@@ -139,11 +136,11 @@ def _aim(row: Mapping[Any, Any]) -> str:
 
 
 def _left(rows: list[dict[Any, Any]]) -> dict[int, str]:
-    """The cells of some ratios that may be shipped, place and name: those that answer rightly and
-    that no other one beats.
+    """The names, by place, of the cells that may be shipped: their answers are right, and no other
+    cell is better.
 
-    Of two that are the same the second is left, which is simpler: nothing has to be changed for
-    processes, and less for threads.
+    Of two cells that are the same, the second is kept, which is simpler: processes need no change
+    of the application, and threads less than a mixed model.
     """
     names: dict[int, str] = {}
     out: set[int] = set()
@@ -161,7 +158,7 @@ def _left(rows: list[dict[Any, Any]]) -> dict[int, str]:
 
 
 SHIP = Table(
-    "What to ship: N threads, or the processes that are best",
+    "What to ship: N threads or the best processes",
     shipped,
     rows={"": ("aim", "mixed"), "N": ("workers",)},
     columns=(
@@ -183,7 +180,7 @@ def trade(study: Study) -> str:
     bound, memory = known[THROUGHPUT]["at_most_percent"], known[MEMORY]["ratio"]
     if not math.isfinite(bound):
         return ""
-    fewer = f"at most {math.ceil(bound)} %" if bound > 0 else "no"  # it is said to be the most
+    fewer = f"at most {math.ceil(bound)} %" if bound > 0 else "no"  # a bound is rounded up
     word = "less" if memory < 1 else "more"
     return f"Threads: {fewer} fewer requests for {100 * abs(1 - memory):.0f} % {word} memory."
 
@@ -192,7 +189,7 @@ def trade(study: Study) -> str:
 
 
 def reasons(study: Study) -> pd.DataFrame:
-    """The ratios of throughput and of CPU time of what is shipped, with their two factors."""
+    """The ratios of throughput and CPU time of threads over processes, with their two factors."""
     ratios, found = study.ratios, shipped(study)
     of = found.loc[found["measure"] == THROUGHPUT, "of"]
     aims = ratios["measure"].map({THROUGHPUT: "throughput", CPU: "CPU time"})
@@ -202,7 +199,7 @@ def reasons(study: Study) -> pd.DataFrame:
 
 
 WHY = Table(
-    "Why: what the build costs one loop, times what sharing a process costs",
+    "Why: the cost of the build for one loop, times the cost of sharing a process",
     reasons,
     rows={"": ("aim",)},
     columns=(
@@ -251,12 +248,14 @@ APPLICATION = (SHIP, WHY, POOLS, FINDINGS)
 
 # ------------------------------------------------------------------------------------------ memory
 
-MANY_TIMES = 4  # as many workers as were measured: how memory grows
+MANY_TIMES = 4  # the number of measured workers, for bounds of memory
 
 
 def _memory(study: Study) -> pd.DataFrame:
-    """The configurations at the peak by place: those of `cells`, memory in MiB with one worker
-    (`first`) and with all (`held`), and what each further one adds (`extra`, `least` to `most`).
+    """The memory of the configurations at the peak with the most workers, in MiB, by place.
+
+    Columns: those of `cells`; `first` with one worker, `held` with all; `extra` (`least` to `most`)
+    of each further worker.
     """
     cells = study.cells
     own = cells[(cells["workload"] == WORKLOAD) & (cells["rate"] == 0) & ~cells["twin"]]
@@ -274,7 +273,7 @@ def _memory(study: Study) -> pd.DataFrame:
 def fitting(study: Study, memory_bytes: float) -> str:
     """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
 
-    Extrapolated with the interval of what an extra worker adds.
+    The range is that of the interval of an extra worker's memory.
     """
     start = f"Workers in {number(memory_bytes / GIB)} GiB"
     known = []
@@ -290,10 +289,10 @@ def fitting(study: Study, memory_bytes: float) -> str:
 
 
 def copied_on_write(study: Study) -> str:
-    """Memory of forked workers before and after the load, and its bounds for more of them.
+    """Memory of forked workers before and after the load, and its bounds for more workers.
 
-    They share pages until they write to them: N of them take between what an extra one added here,
-    and what as many fresh processes do.
+    Forked workers share pages until they write to them. The lower bound of N workers adds the
+    memory that an extra one took here, the upper bound is the memory of N fresh processes.
     """
     rows = _memory(study)
     idle = study.measures.column("idle_pss_bytes")

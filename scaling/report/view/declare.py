@@ -1,4 +1,4 @@
-"""Declarations of tables: a selection of rows, and the columns that show them.
+"""The declaration of a table: a selection of rows, and the columns that show them.
 
 A `Table` selects rows of `estimates` or `ratios`; `grids` turns them into texts, which the
 renderers show. To add a table, declare it in `scaling.report.view.tables`.
@@ -23,7 +23,7 @@ type Source = Literal["estimates", "ratios", ""] | Callable[[Study], pd.DataFram
 type Row = Mapping[Any, Any]
 type Line = Sequence[Row]  # the rows that one line of a table shows
 type Filled = tuple[Heading, list[Text | None]]  # a column, with a text for each line
-type Note = Callable[[Study], str]  # a sentence, or an empty text where there is nothing to say
+type Note = Callable[[Study], str]  # a sentence, or an empty text
 MARKS = {1: "≥ ", -1: "< "}  # before a median that is a bound
 SEPARATOR = " · "
 MOST = 1_000  # lines of a table
@@ -45,8 +45,10 @@ class Remark(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table: its heading, the row of a line that it shows (None for none), the text
-    for that row, and the same for programs (None where another column has it).
+    """A column of a table.
+
+    `row` selects the row that the column shows of a line, or None. `text` is the text of that row,
+    `value` its value in JSON, or None if another column has it.
     """
 
     heading: Heading
@@ -56,13 +58,13 @@ class Column(NamedTuple):
     measure: str = ""
 
     def of(self, line: Line, study: Study) -> Text | None:
-        """The text for the rows of one line; None for none."""
+        """The text for a line, or None."""
         row = self.row(line, study)
         return self.text(row, study) if row else None
 
 
 def tone(word: str) -> Tone:
-    """Whether a word is good news, bad news, or leaves something open."""
+    """The tone of a word: good, bad or open."""
     side = side_of(word)
     if side > 0 or word == SAME:
         return "good"
@@ -70,7 +72,7 @@ def tone(word: str) -> Tone:
 
 
 def interval_text(row: Row, point: str, factor: float = 1.0, *, interval: bool = True) -> Text:
-    """A median with its interval; that of a ratio ends in ×."""
+    """A median with its interval; a ratio ends in ×."""
     times = "×" if point == "ratio" else ""
     value, low, high = (factor * row[name] for name in (point, "low", "high"))
     bounds = span(number(low), number(high)) if interval and row["n"] > 1 and low != high else ""
@@ -87,7 +89,7 @@ def _selected(line: Line, measure: str, question: str) -> Row | None:
 def ratio(
     heading: Heading = OF_RATIO, measure: str = "", question: str = "", *, interval: bool = True
 ) -> Column:
-    """The ratio of a measure that answers a question; where none is named, that of the line."""
+    """The ratio of a measure that answers a question; by default the ratio of the line."""
     return Column(
         heading,
         lambda line, _: _selected(line, measure, question),
@@ -97,7 +99,7 @@ def ratio(
 
 
 def words(heading: Heading = OF_WORDS, measure: str = "", question: str = "") -> Column:
-    """The word of a ratio with its figures; programs have it beside the ratio."""
+    """The word of a ratio with its figures; in JSON the word is in the column of the ratio."""
     return Column(
         heading,
         lambda line, _: _selected(line, measure, question),
@@ -106,7 +108,7 @@ def words(heading: Heading = OF_WORDS, measure: str = "", question: str = "") ->
     )
 
 
-RATIO = (ratio(), words())  # of whatever a line is about
+RATIO = (ratio(), words())  # of the line
 
 
 def figure(
@@ -120,7 +122,8 @@ def figure(
 ) -> Column:
     """The estimate of a measure, in the unit in which it is shown.
 
-    In a table of ratios it is that of the cell `of` or `over` of the ratio that answers a question.
+    In a table of ratios it is the estimate of one `end` of the ratio of `of_measure` that answers a
+    question.
     """
 
     def row_of(line: Line, study: Study) -> Row | None:
@@ -150,7 +153,7 @@ def fact(
     tones: Mapping[str, Tone] | None = None,
     said: Callable[[Any], str] = _as_it_is,
 ) -> Column:
-    """A column of the first row itself in words; `tones` are those of some of its texts."""
+    """A column of the table itself, from the first row of a line; `tones` has tones of texts."""
 
     def text(row: Row, _: Study) -> Text | None:
         value = row[column]
@@ -166,7 +169,7 @@ OF_PEAK = fact(Heading("of the peak"), "of_peak", said=lambda share: percent(rou
 
 
 def plain(record: Row) -> dict[str, Any]:
-    """A record as JSON has it: None where a value is missing."""
+    """A record for JSON: missing values are None."""
     found = pd.Series(dict(record), dtype=object)
     return {str(name): value for name, value in found.where(found.notna(), None).items()}
 
@@ -178,12 +181,12 @@ def plain(record: Row) -> dict[str, Any]:
 class Table:
     """A selection of rows: those of `source` for which `where` holds (pandas' `query`).
 
-    A source is a table of the study, or a function of the study that returns one; where there is
-    none, rows are given. A line is what has the same values in the columns of `rows`, by heading.
-    Those that differ among the lines name a line, the others stand in the title. `columns` are
-    shown as far as any line has a value; with none, there is one for each measure of `estimates`.
-    There is a grid for each value of `each`. What is `wide` has more columns than a terminal. The
-    name of a line leads to the address in the column `link`.
+    A source is a table of the study, or a function of the study that returns one; without a source,
+    rows are given. Rows with the same values in the columns of `rows` (by heading) are a line.
+    Values that differ among the lines name a line, the others are in the title. A column of
+    `columns` is shown if any line has a value; without `columns` there is one for each measure of
+    `estimates`. There is a grid for each value of `each`. A `wide` table has too many columns for a
+    terminal. The name of a line links to the address in the column `link`.
     """
 
     title: str
@@ -197,15 +200,15 @@ class Table:
     link: str = ""
 
     def selected(self, study: Study) -> pd.DataFrame:
-        """The rows that it is of."""
+        """The rows of the table."""
         source = self.source
         found: pd.DataFrame = source(study) if callable(source) else getattr(study, source)
         return found.query(self.where) if self.where and len(found) else found
 
     def grids(self, study: Any, given: pd.DataFrame | None = None) -> Iterator[Grid]:
-        """The table, one for each value of `each`; none where nothing is selected or `given`.
+        """The grids of the table; none if there are no rows.
 
-        No study is needed where the columns are all of rows that are given.
+        A study is not needed if all columns are facts or ratios of `given` rows.
         """
         found = self.selected(study) if given is None else given
         parts = found.groupby(self.each, sort=False) if self.each else [("", found)]
@@ -248,7 +251,7 @@ class Table:
         return [figure(Heading(study.shown(name).heading), name) for name in ranked]
 
     def _grid(self, study: Study, found: pd.DataFrame, title: str) -> Iterator[Grid]:
-        """The lines of some rows as texts; nothing where no column has a value."""
+        """The grid of some rows; none if no column has a value."""
         if "name" in self._keys and "parameters" in found:
             found = found.assign(name=names(found))
         lines = self._lines(found)
@@ -270,7 +273,7 @@ class Table:
         yield Grid(title, list(headings), rows[:MOST], notes, max(0, len(rows) - MOST))
 
     def _named(self, lines: Sequence[Line]) -> tuple[list[Filled], str]:
-        """The columns that name the lines, and what all lines share, which the title has."""
+        """The columns that name the lines, and for the title what all lines share."""
         found: list[Filled] = []
         about: list[str] = []
         for heading, keys in self.rows.items():
@@ -286,9 +289,9 @@ class Table:
 def named(
     rows: Sequence[Row], keys: Sequence[str], *, alone: bool = True
 ) -> tuple[list[str], list[str]]:
-    """A name for each row, of the parts that not all of them share, and what they share.
+    """A name for each row, of the parts that not all rows share; and the shared parts.
 
-    A single row has the first part as its name if that stands `alone`.
+    A single row has its first part as its name if the name is the only one (`alone`).
     """
     parts = [parts_of(row, keys) for row in rows]
     shared = [each for each in parts[0] if all(each in others for others in parts)]

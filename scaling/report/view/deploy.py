@@ -1,4 +1,4 @@
-"""Deployment of an application: commands, and a program for N loops in threads."""
+"""How to deploy an application: commands, and a program for N loops in threads."""
 
 import shlex
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from scaling.study.application import WORKLOAD, WSGI
 from scaling.study.sections import without_rate
 
 SERVE = "serve.py"
-# The interface by what serves it on loops of this project.
+# The interface, by the server on our own loops.
 INTERFACES = {"uvicorn": "asgi", "aiohttp": "aiohttp"}
 WORKER_CLASSES = {
     "asgi": "uvicorn_worker.UvicornWorker",
@@ -31,9 +31,9 @@ WORKER_CLASSES = {
 
 
 def deploy_commands(study: Study) -> dict[Cell, str]:
-    """The command for each configuration that is best, or may be, for an aim.
+    """The command for each configuration that may be the best for an aim.
 
-    Empty where no run shows the application's interface, or there is no journal.
+    Empty if no run shows the application's interface, or without a journal.
     """
     found = shipped(study)
     if found.empty or study.path is None:
@@ -63,7 +63,7 @@ def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
 
 
 def _arguments(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
-    """The interpreter's. gunicorn calls a factory in each worker, with --preload once for all."""
+    """The arguments of Python. gunicorn calls a factory in each worker, with --preload once."""
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
     each, known = workers_each(cell.model, cell.workers), model_of(cell.model)
     if known.shares and interface != WSGI:
@@ -79,7 +79,7 @@ def _arguments(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str
 
 
 def _interface(line: RunLine) -> str:
-    """The application's interface; empty where that run does not show it."""
+    """The application's interface; empty if the run does not show it."""
     server = line.cell.parameters.get("server")
     if server == GTHREAD:
         return WSGI
@@ -99,7 +99,7 @@ def deployments(study: Study) -> pd.DataFrame:
 
 
 DEPLOY = Table(
-    "How to deploy it: for each aim what was decided, else both that were compared",
+    "How to deploy: the configuration to ship for each aim, else both candidates",
     deployments,
     rows={"": ("configuration",)},
     columns=(fact(Heading("command", left=True, wrap=True), "command"),),
@@ -107,10 +107,10 @@ DEPLOY = Table(
 
 
 def require_new(file: Path) -> None:
-    """Refuse a file that exists, before anything is made.
+    """Refuse a file that exists, before anything is measured.
 
     Raises:
-        UsageError: it exists, or its folder does not.
+        UsageError: the file exists, or its folder does not.
     """
     if not file.parent.is_dir():
         raise UsageError(f"--write {file}: there is no folder {file.parent}")

@@ -1,4 +1,4 @@
-"""The command that is most worth typing after a study."""
+"""The command to type after a study: more blocks, or the next question."""
 
 import math
 import shlex
@@ -16,12 +16,12 @@ DOUBTFUL = ("void", "undecided")
 
 
 def next_command(study: Study, folder: Path) -> str:
-    """The command, and what it is for."""
+    """The command, and its purpose."""
     if study.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
     check = read_check(folder)
     if check and not check.ok and any(THREADS in each.models for each in check.findings):
-        return "correct what the check found (the page has the remedies), then measure again"
+        return "correct the findings of the check (the page has remedies), then measure again"
     if int(study.runs["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a word needs {FEWEST_FOR_INTERVAL} blocks"
         return f"the same with --preset {DEFAULT_PRESET} ({needed})"
@@ -35,14 +35,14 @@ def next_command(study: Study, folder: Path) -> str:
 
 
 def more_blocks(study: Study) -> str:
-    """The blocks that would decide open headline ratios, and the time that they take."""
+    """The command with enough blocks to decide open headline ratios; empty without any."""
     ratios = study.ratios
     is_open = ratios["headline"] & ~ratios["control"] & (ratios["word"] == OPEN)
     needed = ratios.loc[is_open, "blocks_to_decide"].dropna()
     if needed.empty:
         return ""
     blocks = more_than_measured(study, int(needed.max()))
-    why = f"what is open may be decided; about {time_of(study, blocks)}"
+    why = f"may decide what is open; about {time_of(study, blocks)}"
     return f"{with_blocks(study, blocks)} ({why})"
 
 
@@ -50,20 +50,20 @@ def more_blocks(study: Study) -> str:
 
 
 def more_than_measured(study: Study, blocks: int) -> int:
-    """So many blocks, or one more than the study has."""
+    """The number of blocks, but more than the study has."""
     return max(blocks, study.runs["block"].nunique() + 1)
 
 
 def time_of(study: Study, blocks: int) -> str:
-    """The time of so many blocks of the study, in whole minutes."""
+    """The time of a number of blocks of the study, in whole minutes."""
     seconds = blocks * block_s(study.runs, study.line)
     return duration(math.ceil(seconds / 60) * 60).removesuffix(" 00 s")
 
 
 def with_blocks(study: Study, blocks: int) -> str:
-    """The command that measures a study anew with so many blocks.
+    """The command that measures a study again with a number of blocks.
 
-    A user's own code has to be named again, as before.
+    With a user's own code it is the same command as before.
     """
     has_own_code = study.line.own_source or "application" in study.line.study
     if has_own_code or study.path is None or not study.line.study.get("workloads"):

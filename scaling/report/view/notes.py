@@ -1,7 +1,7 @@
-"""Notes beside a study's figures, in order of weight.
+"""Notes on a study's figures, in order of weight.
 
-To add one, write a function of the study that yields what there is to say, and register it with
-`@note`.
+To add a note, write a function of the study that yields sentences, or the parts of one, and
+register it with `@note`.
 """
 
 from collections import Counter
@@ -31,12 +31,12 @@ from scaling.study.settle import caveats
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
 CELL = ("name", "loop", "arm", "model", "workers")
 MOST_NAMED = 3  # pairs of cells in a note
-LAYOUT = 0.04  # what the layout of their code alone may make of the speed of two binaries
-FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
+LAYOUT = 0.04  # difference in speed that the layout of the code of two binaries may cause
+FEWEST_COLLECTIONS = 10  # with fewer, their number in a window is mostly chance
 GARBAGE = ("garbage_per_request", "heap_objects")  # parameters of a study about the collector
 
-# What is wrong with a run (`scaling.analysis.validity`) for readers who do not know our words; what
-# reads well without its hyphens is not here.
+# Reasons of validity (`scaling.analysis.validity`) in plain words; a reason that reads well without
+# its hyphens is not listed.
 REASONS = {
     "mixed-allocator-state": "malloc in another state than in most runs",
     "not-all-busy": "workers were not busy together",
@@ -59,9 +59,9 @@ NOTES: list[Remark] = []
 def note(
     text: str = "", *, brief: bool = True
 ) -> Callable[[Callable[[Study], Iterable[str]]], Note]:
-    """Register a note: the sentences that a function yields, or `text` with what it yields, listed.
+    """Register a note: the sentences that a function yields, or `text` with the parts it yields.
 
-    A `brief` one is in the answer of a terminal, too.
+    A `brief` note is in the answer of a terminal, too.
     """
 
     def register(parts: Callable[[Study], Iterable[str]]) -> Note:
@@ -99,9 +99,9 @@ def controls(study: Study) -> Iterator[str]:
         yield f"{text.rstrip('.')}."
 
 
-@note("In doubt: {} is a control, which must not help, and is faster than none.")
+@note("In doubt: {} is a control: it must not help, and is faster than no setting.")
 def controls_that_help(study: Study) -> Iterator[str]:
-    """Settings that must not help and do: what else is faster here is in doubt, too."""
+    """Controls that are faster than no setting: other settings are in doubt, too."""
     ratios = study.ratios
     of_settings = (ratios["question"] == "setting") & (ratios["measure"] == THROUGHPUT)
     better = ratios.loc[of_settings & (ratios["word"].map(side_of).astype(int) > 0), "arm"]
@@ -147,7 +147,7 @@ def disturbed(study: Study) -> Iterator[str]:
     used = study.runs.loc[study.runs["valid"], "reasons"]
     busy, late = (sum(reason in reasons for reasons in used) for reason in (BUSY, LATE))
     if busy:
-        yield f"Disturbed by other load, used: {plural(busy, 'run')}."
+        yield f"Used although other load disturbed them: {plural(busy, 'run')}."
     if late:
         yield f"Latencies are upper bounds (load generator late): {plural(late, 'run')}."
 
@@ -186,7 +186,7 @@ def without_pairs(study: Study) -> Iterator[str]:
         yield "No A/A pairs were run, so nothing checks the words."
 
 
-@note("Not the same for all workers: {}.")
+@note("Work is divided unevenly: {}.")
 def uneven(study: Study) -> Iterable[str]:
     """The cells whose work in flight does not divide evenly among the workers."""
     entries = study.line.study.get("workloads", ())
@@ -201,7 +201,7 @@ def uneven(study: Study) -> Iterable[str]:
     return parts
 
 
-@note("Ratios across allocator states, which they include: {}.")
+@note("Ratios that include a difference of allocator states: {}.")
 def allocator_states(study: Study) -> list[str]:
     """The ratios of two cells whose runs were in different allocator states."""
     cells, ratios = study.cells, study.ratios
@@ -238,7 +238,7 @@ def turns(study: Study) -> Iterator[str]:
 
 @note("The builds differ in more than is compared: {}.", brief=False)
 def builds(study: Study) -> Iterator[str]:
-    """The facts in which the builds of the arms differ and should not."""
+    """The unwanted differences of the builds."""
     for fact, values in build_differences(study.line).items():
         yield f"{fact}: {values}"
 
@@ -274,7 +274,7 @@ def drift(study: Study) -> Iterator[str]:
 
 @note("Fewer than 10 collections in a window: {}.", brief=False)
 def collections(study: Study) -> list[str]:
-    """The cells in which the collector ran too rarely to show what it costs."""
+    """The cells in which the collector ran too rarely to show its cost."""
     cells = study.cells[~study.cells["twin"] & ~study.cells["rated"]]
     if not any(cell.parameters.get(name) for cell in cells["cell"] for name in GARBAGE):
         return []

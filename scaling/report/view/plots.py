@@ -1,4 +1,4 @@
-"""All plots of a study. To add one, declare it in `PLOTS`: what it selects, and how it is drawn."""
+"""All plots of a study. To add a plot, declare its selection and its drawing in `PLOTS`."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ DRAWN = (  # of a curve; the table of estimates has forty columns more, which sl
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing of a study, one for each subject that has what it shows.
+    """The declaration of a plot: a picture for each subject that has figures.
 
-    `fewest` is how many values of x a curve needs.
+    `fewest` is the number of values of x that a curve needs.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Plot:
     fewest: int = 2
 
     def titled(self, shared: list[str]) -> str:
-        """The title with what all rows share."""
+        """The title with the parts that all rows share."""
         return ": ".join(filter(None, (self.title, SEPARATOR.join(shared))))
 
 
@@ -141,8 +141,8 @@ def _swept(plot: Plot, study: Study, part: pd.DataFrame, name: str) -> Picture:
 
 
 def trade(plot: Plot, study: Study) -> Pictures:
-    """A measure against memory: a panel for each loop; threads without the GIL, and of the other
-    models the arm that does most.
+    """A measure against memory, a panel for each loop: threads without the GIL, and for each other
+    model the arm with the highest throughput.
     """
     held = study.estimates.query(f"{SHOWN} and measure == {MEMORY!r}").set_index("cell")
     found = _selected(plot, study)
@@ -166,7 +166,7 @@ def _threads_first(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def _headline_n(study: Study, found: pd.DataFrame) -> int:
-    """The N of headline ratios; the largest on cores of its own where there is none."""
+    """The N of headline ratios; without any the largest N with a core for each worker."""
     ratios = study.ratios
     if ratios["main"].any():
         return int(ratios.loc[ratios["main"] & ~ratios["control"], "workers"].max())
@@ -180,16 +180,14 @@ def _selected(plot: Plot, study: Study) -> pd.DataFrame:
 
 
 def _by_name(found: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each workload; those with many variants have a plot by parameter alone."""
+    """The rows of each workload with few variants; others only have a plot by parameter."""
     variants = found.groupby("workload", observed=True)["name"].transform("nunique")
     for name, part in found[variants <= MOST_VARIANTS].groupby("name", sort=False):
         yield str(name), part
 
 
 def _curves(plot: Plot, study: Study, found: pd.DataFrame, xlabel: str, **more: Any) -> Picture:
-    """The curves of some estimates with `x`, `row` and `panel`; where x is measured, too, without
-    what belongs to N alone.
-    """
+    """The picture of estimates with `x`, `row` and `panel`; if x is measured, too, without dots."""
     shown, is_measured, over_n = study.shown(plot.y), "x_low" in found, xlabel == WORKERS
     medians = found.assign(y=found["point"])
     medians[["y", "low", "high"]] *= shown.factor
@@ -217,7 +215,7 @@ def _curves(plot: Plot, study: Study, found: pd.DataFrame, xlabel: str, **more: 
 
 
 def _ceiling(medians: pd.DataFrame) -> pd.DataFrame | None:
-    """The processes that are best at each N, where there are others beside them."""
+    """The best processes at each N; None if there are no other models."""
     are = medians["model"].isin(PROCESSES) & (medians["loop"] != OWN)
     if not are.any() or are.all():
         return None
@@ -238,9 +236,9 @@ def regions(found: pd.DataFrame) -> Iterator[tuple[float, float, str]]:
 
 
 def _band(measure: str, found: pd.DataFrame, study: Study) -> float:
-    """The largest difference of a workload's equal cells, of all pairs; 0 for none.
+    """The largest difference of a workload's equal cells; 0 without pairs.
 
-    Latencies have none: theirs would hide the curves.
+    Latencies have no band: it would hide the curves.
     """
     if measure == P99:
         return 0.0
@@ -283,8 +281,8 @@ def ratios(plot: Plot, study: Study) -> Pictures:
 
 
 def losses(plot: Plot, study: Study) -> Pictures:
-    """The growth of each term of the workers' time from one worker to N, stacked: of threads
-    without the GIL at the headline N, and of the processes beside them.
+    """The growth of each term of the workers' time from one worker to N, stacked: threads without
+    the GIL at the headline N, and the processes that they are compared with.
     """
     measures = {LOSS.format(term.name): term.words for term in TERMS}
     found = study.estimates.query(SHOWN)
@@ -299,8 +297,8 @@ PARTS = {CPU: "application", **dict(zip(CPU_OF_SERVICES, ROLES, strict=True))}
 
 
 def parts(plot: Plot, study: Study) -> Pictures:
-    """The CPU time of a request in the application and in each service beside it, stacked: the
-    least first, at the headline N.
+    """The CPU time of a request in the application and in each service, stacked, at the headline N,
+    smallest first.
     """
     found = study.estimates.query(f"{SHOWN} and {IS_CLOSED}")
     found = found[found["cell"].isin(found.loc[found["measure"].isin(CPU_OF_SERVICES), "cell"])]
@@ -317,9 +315,7 @@ def parts(plot: Plot, study: Study) -> Pictures:
 def _stacked(
     plot: Plot, study: Study, found: pd.DataFrame, measures: Mapping[str, str]
 ) -> tuple[pd.DataFrame, str]:
-    """A row per cell, a column for each of `measures` by its name, and the ends of the whole; and a
-    title with what the cells share.
-    """
+    """A row per cell with a column for each of `measures` and the interval; and a title."""
     found = found[found["measure"].isin([*measures, plot.y])]
     if found.empty:
         return found, ""

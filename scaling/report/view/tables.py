@@ -1,4 +1,4 @@
-"""All tables of a study, in the order of the questions. To add one, declare it in `DETAILS`."""
+"""All tables of a study, in the order of the questions. To add a table, declare it in `DETAILS`."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops
 
 
 def libraries(study: Study) -> str:
-    """The meaning of a ratio of two async libraries."""
+    """A note on ratios of two async libraries."""
     if not study.cells["loop"].astype(str).str.startswith(OTHER_LIBRARIES).any():
         return ""
     return (
@@ -43,7 +43,7 @@ def libraries(study: Study) -> str:
 
 
 def runtimes(_: Study) -> str:
-    """The meaning of a ratio of two runtimes."""
+    """A note on ratios of two runtimes."""
     return (
         "Runtimes differ in everything (language, compiler, scheduler, memory), and each has a "
         "program of its own for the same work: no ratio is of one thing alone. Their CPU time is "
@@ -55,7 +55,7 @@ NOTES_OF = {"over processes": (layout, turns), "loop": (libraries,), "runtime": 
 
 
 def of_question(question: str, title: str) -> Table:
-    """A line per ratio: each measure has a baseline of its own."""
+    """A line per ratio of a question; each measure has its own baseline."""
     return Table(
         title,
         "ratios",
@@ -74,19 +74,19 @@ def of_question(question: str, title: str) -> Table:
 
 # The questions as the ratios name them, with the titles of their tables.
 TITLES = {
-    "gain": "What more workers gain: N over one",
+    "gain": "Gain of more workers: N over one",
     "headline": "What freed the speed: allocator, build and GIL together",
     "step": "What freed the speed, step by step",
-    "over processes": "Threads, or processes: over the processes that are best",
+    "over processes": "Threads or processes: over the best processes",
     "build": "Threads over processes: what the build costs one loop",
     "sharing": "Threads over processes: what sharing one process costs",
-    "over a server": "Shared in memory, or in a server",
+    "over a server": "Memory shared by threads, over a server for processes",
     "pool": "How many threads each loop's pool should have",
-    "break-even": "From how many threads on: over the best single worker with the GIL",
+    "break-even": "Break-even: threads over the best single worker with the GIL",
     "version": "What the versions of Python changed",
     "setting": "What a setting changes",
-    "loop": "Which loop: over asyncio",
-    "runtime": "Other runtimes, over Python",
+    "loop": "Loops over asyncio",
+    "runtime": "Other runtimes over Python",
     EQUAL_CELLS: "Noise: the same cell twice in a block (A/A pairs)",
 }
 RATIOS = tuple(of_question(name, title) for name, title in TITLES.items())
@@ -157,7 +157,7 @@ LAWS = Table(
 def issues(study: Study) -> pd.DataFrame:
     """Runs that are suspect or invalid, a row for each cell and set of reasons, invalid ones first.
 
-    `detail` is that of the first. The second of an A/A pair is named as one.
+    `detail` is that of the first run. Second runs of A/A pairs have `A/A pair` in their name.
     """
     variant = ["workload", "parameters", "sizing"]
     cell = [*variant, "loop", "arm", "model", "workers", "twin"]
@@ -212,7 +212,7 @@ def parameters(study: Study) -> pd.DataFrame:
 
 
 def builds(study: Study) -> pd.DataFrame:
-    """The build of each arm and the facts that its settings had to prove, a row each."""
+    """Facts about the build of each arm and its settings, a row each."""
     rows = []
     for arm, record in study.line.arms.items():
         facts: dict[str, object] = {"version": record.runtime, "from": record.origin}

@@ -1,4 +1,4 @@
-"""The view of a study: a sentence, the answer, notes, and all other tables."""
+"""The view of a study: its sentence, answer, notes and other tables, by its first question."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ SCHEMA = 2  # of the answer as JSON; increase it when a key changes its meaning
 
 @dataclass(frozen=True)
 class View:
-    """The tables of an answer, those that are shown where it has none, and all others."""
+    """What is shown of a study: `otherwise` are the tables if the `answer` has no rows."""
 
     sentence: Note
     answer: tuple[Table, ...]
@@ -41,18 +41,18 @@ class View:
         return self._grids(self.answer, study) or self._grids(self.otherwise, study)
 
     def more(self, study: Study, *, wide: bool) -> Iterator[Grid]:
-        """All other tables; without those that are too `wide` for a terminal unless asked for."""
+        """All other tables, with those that are too `wide` for a terminal if asked for."""
         for each in self.details:
             if wide or not each.wide:
                 yield from each.grids(study)
 
     def said(self, study: Study, *, brief: bool = False) -> list[str]:
-        """Every note that has something to say, in order of weight; of `brief` ones, only these."""
+        """The notes, in order of weight; with `brief` only brief ones."""
         asked = [remark.note for remark in self.notes if remark.brief or not brief]
         return [text for note in asked if (text := note(study))]
 
     def record(self, study: Study) -> dict[str, Any]:
-        """The answer for programs: the same rows as the tables show."""
+        """The answer for JSON, with the rows that the tables show."""
         has_answer = any(len(each.selected(study)) for each in self.answer)
         tables = self.answer if has_answer else self.otherwise
         found = read_check(study.folder)
@@ -83,7 +83,7 @@ OF_SETTINGS = View(sentence, (SETTINGS,), ANSWER, DETAILS)
 
 
 def view_of(study: Study) -> View:
-    """The view by the study's first question: how to ship, what settings change, or scaling."""
+    """The view of a study: of an application, of settings, or of scaling."""
     asked = study.line.study
     if list(asked.get("primary") or ()) == ["setting"]:
         return OF_SETTINGS

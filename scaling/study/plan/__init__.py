@@ -1,1 +1,1 @@
-"""Which runs a study has, in what order, at what cost, and what cannot be run and why."""
+"""The plan of a study: its runs and their order, their cost, and refusals with reasons."""

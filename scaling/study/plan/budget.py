@@ -1,13 +1,12 @@
-"""A study fitted to a time: which Ns it has, how many whole blocks, how many of headline groups.
+"""A study fitted to a time: its Ns, its whole blocks, its additional blocks of headline groups.
 
-One worker and the largest N with a core for each always stay: primary questions are about these.
-Other Ns are left out, the least informative first, until the blocks that a study should have fit:
-more workers than CPUs, then those that lie closest to others on a logarithmic scale, and all CPUs
-last.
+One worker and the largest N with a core for each worker always stay: primary questions are about
+them. Other Ns are left out, the least informative first, until enough blocks fit: first Ns above
+the number of CPUs, then Ns close to others on a logarithmic scale, all CPUs last.
 
-Whole blocks come first. After them come blocks of the groups that have headline ratios alone, as
-many as fit: a block of `scaling app` takes 70 s, of which 30 decide. All is chosen beforehand,
-never by what was found.
+Additional blocks have the groups with headline ratios only, and come after the whole blocks, as
+many as fit: a block of `scaling app` takes 70 s, of which 30 s decide. Everything is chosen before
+the study, never by its results.
 """
 
 import math
@@ -25,44 +24,42 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 # A true ratio of 0.95 between cells that take turns gets its verdict in 92 of 100 studies.
 ENOUGH_BLOCKS = 8
-# Where headline groups have blocks of their own: a true 0.90 of `app`, which scatters by 5 % a
-# block, is found slower by more than 5 % with nine.
+# If headline groups have additional blocks: a true 0.90 of `app`, which scatters by 5 % a block, is
+# found slower by more than 5 % with nine blocks.
 ENOUGH_HEADLINE = 12
 FEWEST_WHOLE = 3  # for a median and a range of all else
 # Intervals narrow with the root of the number of blocks: more are hardly worth their time.
 MOST_BLOCKS = 40
-# Of the time, for disturbed runs that are made again: these may take 15 % of the time of the study
-# itself (`scaling.run.time_left`).
+# Share of the time for disturbed runs that are made again: they may take 15 % of the time of the
+# other runs (`scaling.run.time_left`).
 RESERVE = 0.13
 
 
 class Blocks(NamedTuple):
-    """How many `whole` blocks a study has, and how many of `headline` groups alone after them."""
+    """The number of `whole` blocks, and of additional blocks of `headline` groups."""
 
     whole: int
     headline: int = 0
 
     @property
     def are_enough(self) -> bool:
-        """Whether no N has to be left out for more of them."""
+        """Whether these are enough blocks, so that no N is left out for more."""
         if not self.headline:
             return self.whole >= ENOUGH_BLOCKS
         return self.whole >= FEWEST_FOR_INTERVAL and sum(self) >= ENOUGH_HEADLINE
 
 
 def blocks_in(time_s: float, block_s: float, headline_s: float) -> Blocks:
-    """The blocks that fit into a time; a whole one takes `block_s`, one of the headline groups
-    alone `headline_s`.
+    """The blocks that fit into a time; a whole block takes `block_s`, an additional `headline_s`.
 
-    The headline groups have twice as many blocks as all else. Where six whole blocks do not leave
-    time for that, there are fewer, down to `FEWEST_WHOLE`, until the headline groups have
-    `ENOUGH_HEADLINE`.
+    Headline groups have twice as many blocks as the others. If six whole blocks leave no time for
+    that, there are fewer, down to `FEWEST_WHOLE`, until headline groups have `ENOUGH_HEADLINE`.
     """
     if not 0 < headline_s < block_s:
         return Blocks(min(MOST_BLOCKS, int(time_s / block_s)))
 
     def whole_of(total: int) -> int:
-        """How many may be whole if the headline groups are to have so many blocks."""
+        """The number of whole blocks if headline groups have `total` blocks."""
         return int((time_s - total * headline_s) / (block_s - headline_s))
 
     whole = min(int(time_s / (block_s + headline_s)), MOST_BLOCKS // 2)
@@ -74,15 +71,15 @@ def blocks_in(time_s: float, block_s: float, headline_s: float) -> Blocks:
 
 
 def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., Plan]) -> Plan:
-    """The plan of a study that takes no longer than `time_s`, as far as is known beforehand.
+    """The plan of a study that takes at most `time_s`, as far as known beforehand.
 
-    `make` makes the plan of a study. A run in a group takes longer, and which groups there are
-    depends on the memory that is free at the moment: Ns and blocks are chosen as if all of it were,
-    so that the same command is the same study, and resumes it.
+    `make` makes the plan of a study. A run in a group takes longer, and groups depend on the memory
+    that is free at the moment. So Ns and blocks are chosen as if all memory were free: the same
+    command then is the same study, and resumes it.
 
     Raises:
-        UsageError: it has finite work, whose time is not known, nothing of it can be run, or even
-            the fewest blocks of the fewest cells take longer.
+        UsageError: the study has finite work, whose time is not known, nothing of it can be run, or
+            even the fewest blocks of the fewest cells take longer.
     """
     study = replace(study, time_s=None)
     whole = make(study, free_bytes=math.inf)
@@ -116,7 +113,7 @@ def fitted(study: Study, time_s: float, topology: Topology, make: Callable[..., 
 
 
 def _blocks_of(plan: Plan, time_s: float) -> tuple[Blocks, float]:
-    """The blocks of a plan that fit into a time, and the seconds that the fewest would take.
+    """The blocks of a plan that fit into a time, and the seconds that the fewest blocks take.
 
     Raises:
         UsageError: nothing of it can be run.
@@ -133,7 +130,7 @@ def _blocks_of(plan: Plan, time_s: float) -> tuple[Blocks, float]:
 
 
 def by_value(counts: Iterable[int], topology: Topology) -> list[int]:
-    """Numbers of workers, those first that say most about how a program scales on the machine."""
+    """Numbers of workers, the most informative about scaling first."""
     left = sorted(counts)
     chosen = _needed(left, topology)
     beyond = [n for n in left if topology.region(n) == "oversubscribed" and n not in chosen]
@@ -148,7 +145,7 @@ def by_value(counts: Iterable[int], topology: Topology) -> list[int]:
 
 
 def _needed(counts: Sequence[int], topology: Topology) -> list[int]:
-    """The least of them, and the largest that has a core for each worker."""
+    """The smallest N, and the largest N with a core for each worker."""
     on_cores = [n for n in counts if topology.region(n) == "cores"]
     return list(dict.fromkeys([min(counts), max(on_cores, default=min(counts))]))
 
@@ -156,9 +153,10 @@ def _needed(counts: Sequence[int], topology: Topology) -> list[int]:
 def _with(
     study: Study, asked: Iterable[Sequence[int]], counts: Sequence[int], topology: Topology
 ) -> Study:
-    """The study at these Ns of those that are `asked` of each entry.
+    """The study at these Ns; `asked` has the Ns of each entry.
 
-    Every entry keeps what it needs, too, unless that exceeds the CPUs; one without any is left out.
+    Every entry also keeps the Ns that it needs, up to the number of CPUs. An entry without any N is
+    left out.
     """
     entries = []
     for entry, own in zip(study.workloads, asked, strict=True):
@@ -178,5 +176,5 @@ def _require_known_time(plan: Plan) -> None:
 
 
 def _own(plan: Plan, field: str) -> set[Any]:
-    """The values of a field of the cells that the study asks for: controls have others."""
+    """The values of a field in the study's own cells, without controls."""
     return {getattr(cell, field) for cell in plan.cells[: plan.asked]}

@@ -1,4 +1,4 @@
-"""The plan: which cells a study has, which it cannot have and why, in what order, at what cost."""
+"""The plan of a settled study: its cells, their groups, the runs of each block, and their time."""
 
 import math
 from collections import Counter
@@ -62,25 +62,24 @@ from scaling.study.plan.refusals import (
 )
 from scaling.study.settle import facts_of, settle
 
-# What a run costs besides warm-up and window, until it is known from runs of this study: starting,
-# imports, closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library
-# alone, 0.6 s with aiohttp and four workers, 0.27 s on average; slower machines need twice as much.
+# The time of a run besides warm-up and window, until runs of the study show it: starting, imports,
+# closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library alone, 0.6 s
+# with aiohttp and four workers, 0.27 s on average; slower machines need twice as much.
 EXPECTED_OVERHEAD_S = 0.5
-# Of a served run: the server's packages are imported and a load generator is connected, too. Beside
-# other load it was 0.8 to 1.1 s for TCP, 0.9 to 1.5 s for ASGI, 1.4 to 2.6 s for FastAPI.
+# A served run also imports the server's packages and connects a load generator. Beside other load
+# that took 0.8 to 1.1 s for TCP, 0.9 to 1.5 s for ASGI, 1.4 to 2.6 s for FastAPI.
 SERVED_OVERHEAD_S = 1.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
+    """A settled study's cells and runs. `workloads` has the facts of each workload, by name.
 
-    The first `asked` of the cells are what the study asks for; the others are the controls that
-    were added to it. The `repeats` are run twice in each block, as A/A pairs. Every run of a block
-    is in one of the `groups`; `headline_slots` are what the blocks of headline groups alone consist
-    of, whatever memory is free. `needs` are the bytes of memory that a run of a cell may need at
-    most, `cpus` those to pin workers to, in their order (none: they are not pinned). `fitted` says
-    what was left out of the study so that it fits a time.
+    The study asks for the first `asked` of the cells; the others are added controls. The cells in
+    `repeats` are run twice in each block, as A/A pairs. Every run of a block is in one of the
+    `groups`. Additional blocks of headline groups consist of `headline_slots`, whatever memory is
+    free. `needs` has the most memory of a cell's run, in bytes; `cpus` the CPUs to pin workers to,
+    in order (empty: workers are not pinned). `fitted` says what was left out to fit a time.
     """
 
     study: Study
@@ -98,20 +97,17 @@ class Plan:
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """Every run in the order in which it is to be done."""
+        """Every run, in order."""
         return [run for number in range(self.study.every_block) for run in self.block(number)]
 
     def block(self, number: int) -> list[PlannedRun]:
-        """The runs of one block; the first is number 0.
-
-        After the whole blocks of a study come those of its headline groups alone.
-        """
+        """The runs of a block, counted from 0; additional blocks come after the whole ones."""
         slots = self.slots if number < self.study.blocks else self.headline_slots
         in_turn = [group.slots for group in self.groups] if self.in_turn else []
         return list(one_block(slots, number, self.study.seed, in_turn))
 
     def together(self, runs: Iterable[PlannedRun]) -> list[tuple[PlannedRun, ...]]:
-        """The runs of a group in a block together, in their order."""
+        """The runs by block and group, in order."""
         groups = enumerate(self.groups)
         number = {slot: place for place, group in groups for slot in group.slots}
         gathered: dict[tuple[int, int], list[PlannedRun]] = {}
@@ -120,7 +116,7 @@ class Plan:
         return [tuple(each) for each in gathered.values()]
 
     def alone(self, run: PlannedRun) -> str | None:
-        """Why a planned run takes turns with no other; None where it does."""
+        """Reason a planned run does not take turns, or None."""
         found = (group.alone for group in self.groups if run.slot in group.slots)
         return next(found, None) or None
 
@@ -131,31 +127,30 @@ class Plan:
 
     @property
     def headline_runs(self) -> dict[str, int]:
-        """How many runs of each workload a block of headline groups alone has."""
+        """The number of runs of each workload in an additional block of headline groups."""
         return Counter(slot.cell.workload for slot in self.headline_slots)
 
     @property
     def order(self) -> int:
-        """Which order of the runs it is, for the journal."""
+        """The version of the order of runs, for the journal."""
         return IN_GROUPS if self.in_turn else ORDER
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """What each block consists of: the cells, some of them twice."""
+        """The slots of each whole block: the cells, some of them twice."""
         return (*map(Slot, self.cells), *(Slot(cell, 1) for cell in self.repeats))
 
     def placement(self, workers: int) -> Placement:
-        """Where so many workers run."""
+        """The region and the CPUs of so many workers."""
         return Placement(
             region=self.topology.region(workers),
             pinning=pinning(self.cpus, workers) if self.cpus else None,
         )
 
     def window_s(self, cell: Cell) -> float:
-        """Seconds of a run that count, unless it ends when its work is done.
+        """The length of the window of a run; of finite work it is not used.
 
-        Controls that were added to the study, or that end it as if they were, have no more than
-        they need.
+        Controls have a short window unless the study itself asks for their workload.
         """
         most_s = self.study.window_s
         least_s = least_window_s(most_s, cell)
@@ -165,13 +160,13 @@ class Plan:
         return most_s if own else least_s
 
     def inside_s(self, cell: Cell) -> float | None:
-        """Seconds of warm-up and window in a run; None where it ends when its work is done."""
+        """Seconds of warm-up and window in a run; None for finite work."""
         if self.workloads[cell.workload].finite:
             return None
         return self.study.warmup_s + self.window_s(cell)
 
     def overhead_s(self, cell: Cell) -> float:
-        """Seconds that a run is expected to take besides."""
+        """Expected seconds of a run besides warm-up and window."""
         served = self.workloads[cell.workload].served
         between_s = 0.0
         if any(slot.cell == cell for group in self.in_turn for slot in group.slots):
@@ -180,17 +175,17 @@ class Plan:
         return between_s + (SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S)
 
     def expected_s(self, cell: Cell) -> float | None:
-        """Seconds that a run is expected to take; None where it ends when its work is done."""
+        """Expected seconds of a run; None for finite work."""
         inside_s = self.inside_s(cell)
         return None if inside_s is None else inside_s + self.overhead_s(cell)
 
     def calibration_s(self, cell: Cell) -> float:
-        """Seconds that a run of a calibration is expected to take."""
+        """Expected seconds of a run of a calibration."""
         return self.overhead_s(cell) + self.study.warmup_s + CALIBRATION_WINDOW_S
 
     @property
     def calibrations(self) -> list[Needed]:
-        """What has to be calibrated in the first block, since its rates are not known."""
+        """The calibrations that the first block makes."""
         return calibrations_for(self.cells, self.topology.region)
 
     def at_rates(self, calibrations: Iterable[Calibration]) -> "Plan":
@@ -222,7 +217,7 @@ class Plan:
         ticks: int,
         services: Mapping[str, Sequence[str]] | None = None,
     ) -> dict[str, object]:
-        """The JSON document that a child measures `cell` by.
+        """The JSON document that tells a child how to measure `cell`.
 
         The window is cut into `ticks` parts; `services` has the addresses of each service.
         """
@@ -247,7 +242,7 @@ class Plan:
         """Make sure that at least one of the study's own cells can be run.
 
         Raises:
-            UsageError: every cell is refused; says the reasons.
+            UsageError: every cell is refused; the message has the reasons.
         """
         if not self.asked:
             found = dict.fromkeys(f"{each.workload}: {each.reason}" for each in self.refused)
@@ -265,15 +260,15 @@ def make_plan(
     free_bytes: float = math.inf,
     alone: str = "",
 ) -> Plan:
-    """Settle the study and list its cells, in the study's own order.
+    """Settle the study and plan it; cells are in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name. A
-    group of cells that are measured in turn needs no more than `free_bytes`; `alone` is why there
-    can be no groups here, if so.
+    group of cells that take turns needs at most `free_bytes` of memory. `alone` is the reason no
+    cells can take turns here, if any.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
-            cannot be made, or workers that are to be pinned where they cannot be.
+            cannot be made, or CPUs that workers cannot be pinned to.
     """
     asked = without_controls(settle(study, descriptions, worker_counts(topology)), descriptions)
     study = with_controls(asked, descriptions, topology.usable_cores)
@@ -301,7 +296,7 @@ def _needed_bytes(cell: Cell, facts: WorkloadFacts) -> int:
 
 
 def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
-    """The plan with its A/A pairs and groups; `alone` is why there can be none, if so."""
+    """The plan with A/A pairs and groups; `alone` is the reason for no groups, if any."""
     study, region = plan.study, cache(plan.topology.region)
     blockers = dict.fromkeys(plan.cells, alone)
     for cell in () if alone else plan.cells:
@@ -315,8 +310,8 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     plan = replace(plan, repeats=tuple(pair.cell for pair in pairs))
     edges += pair_edges(pairs, compared)
     most = {name: most_together(facts) for name, facts in plan.workloads.items()}
-    # What runs does not depend on the memory that is free at the moment, so that a study that is
-    # resumed is the same; only what takes turns does.
+    # Runs do not depend on the memory that is free at the moment, so that a resumed study is the
+    # same; only groups do.
     whole = groups(plan.slots, edges, blockers, Room(most=most))
     room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
     # A run in an open loop takes longer than all others of a block: its ratios have whole blocks.

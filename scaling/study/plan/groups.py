@@ -1,8 +1,8 @@
-"""Groups: cells whose ratio is asked for are measured in turn, all alive at the same time.
+"""Groups: cells whose ratio is asked for are alive at the same time, and take turns.
 
-Two runs that follow each other differ by what the machine did meanwhile; what it does in a few
-seconds happens to all cells of a group. A cell that is in no ratio runs alone, and so does one that
-cannot be stopped between slices of its window.
+Two runs that follow each other differ by what the machine did meanwhile; what the machine does in a
+few seconds happens to all cells of a group. A cell that is in no ratio runs alone, and so does a
+cell that cannot be stopped between slices of its window.
 """
 
 import math
@@ -18,15 +18,15 @@ from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
-from scaling.study.plan.order import Pair, RegionOf, Slot
+from scaling.study.plan.order import AAPair, RegionOf, Slot
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, every_ratio
 from scaling.study.sections import curve_of, section_of
 from scaling.study.services import SERVICES, beside, in_front
 
-# Cells that are alive at once. All that `scaling remedies` compares with one arm finds room:
-# fourteen remedies, the arm without, and the second cells of two A/A pairs. A slice of each comes
-# round in one to four seconds. For `echo` (ten blocks, two cores) that gave intervals of ±1 to 7 %;
-# those of cells for which eight left no room were ±10 to 17 %.
+# The most cells that are alive at once. Everything that `scaling remedies` compares has room:
+# fourteen remedies, the arm without, and the second cells of two A/A pairs. Each cell has a slice
+# every one to four seconds. For `echo` (ten blocks, two cores) that gave intervals of ±1 to 7 %;
+# with at most eight, cells that were left out had ±10 to 17 %.
 MOST_CELLS = 18
 MOST_SERVED = 8  # of servers, which are not stopped: what idle ones use was measured with so many
 MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a slice lasts
@@ -35,39 +35,36 @@ MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a 
 # 1 s twenty. Ticks are then about as many as in a window that is not divided.
 PARTS = 20
 SHORTEST_S, LONGEST_S = 0.05, 0.1
-# What a slice costs besides: to continue the run, let it settle, and stop it (on two shared cores).
+# The cost of each slice: to continue the run, let it settle, and stop it (on two shared cores).
 HAND_OVER_S = 0.03
 
-# Finite work takes turns by rounds of it, if it can be divided into so many. All tasks of a part
-# are alive at once: one of `gather` needs 1,100 bytes of memory, one of `cancel`, which sleeps,
-# 2,100.
+# Finite work takes turns by rounds, if it can be divided into so many. All tasks of a round are
+# alive at once: one of `gather` needs 1,100 bytes of memory, one of `cancel`, which sleeps, 2,100.
 FEWEST_ROUNDS = 8
 TASK_BYTES = 3_000
 
-# What a run may need in memory, MiB: of a process and of each loop in it, with room for packages as
-# large as FastAPI. What is served also has a load generator, of a few small processes.
+# The memory of a run, MiB: of a process and of each loop in it, with room for packages as large as
+# FastAPI; and of a load generator, which has a few small processes.
 PROCESS_MIB, LOOP_MIB, GENERATOR_MIB = 60, 10, 60
 MIB = 1 << 20
 
-# The workloads whose parameters may name a command as their server, and what names none.
+# Workloads whose parameters may name a command as their server, and the server that is our own.
 COMMANDS = ("workers.workloads.app:App", "workers.workloads.mix:Mix", "workers.workloads.web:Web")
 OWN_SERVER = "loops"
 DELAY = "delay_ms"  # of a service
 
-# Why a cell that could take turns is measured alone.
+# Reasons a cell that could take turns is measured alone.
 NOT_ASKED = "--no-alternate"
 NOT_COMPARED = "it is compared with no cell that has as many workers and can take turns"
 TOO_LARGE = "no group has room for it"
 
 
-# Which edges find room first. What a study with threads and processes is about comes first.
+# Ranks of edges: those of lower rank find room first.
 OF_PROCESSES, OF_PAIR, OF_RATIO, OF_ADDED_PAIR = range(4)
 
 
 class Edge(NamedTuple):
-    """Two slots whose ratio is asked for, those of the lowest `rank` first; `headline`: a primary
-    question is about it.
-    """
+    """Two slots whose ratio is asked for; `headline`: of a primary question."""
 
     of: Slot
     over: Slot
@@ -77,7 +74,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Slots whose runs take turns; a single one runs `alone`, for this reason."""
+    """Slots whose runs take turns; a single slot has the reason it runs `alone`."""
 
     slots: tuple[Slot, ...]
     alone: str = ""
@@ -85,8 +82,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How large a group may be: `most` cells of each workload, whose runs need no more than
-    `most_bytes` of memory together, of what each cell `needs`.
+    """The limits of a group: `most` cells, by workload, and `most_bytes` of memory in all.
+
+    `needs` has the memory of each cell, in bytes.
     """
 
     needs: Mapping[Cell, int] = field(default_factory=dict)
@@ -106,11 +104,11 @@ def groups(
     blockers: Mapping[Cell, str],
     room: Room,
 ) -> tuple[Group, ...]:
-    """The slots in groups, each in one, in the order in which they first come.
+    """The slots in groups, in the order of their first slots.
 
-    Both ends of an edge are in one group, if that has room. A cell that `blockers` has runs alone
-    for that reason. So do the two runs of an A/A pair without another cell: nothing is in turn
-    whose noise they would show.
+    Both ends of an edge are in one group, if the group has room. A cell with a reason in `blockers`
+    runs alone. So do the two runs of an A/A pair without another cell: no ratio is in turn whose
+    noise they would show.
     """
     linked = {slot for edge in edges for slot in edge[:2]}
     found: list[Group] = []
@@ -125,10 +123,10 @@ def groups(
 
 
 def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge] = ()) -> list[Slot]:
-    """What a block of headline groups alone has of a group: all, if both ends of a headline ratio
-    are in it. The second run of an A/A pair whose first one is elsewhere would be without that.
-    `of_lone` are the ratios of cells that always run alone: an end of a headline ratio is a group
-    of its own there.
+    """The slots of a group in additional blocks: all, if it has both ends of a headline ratio.
+
+    The second run of an A/A pair is left out if the first run is in another group. `of_lone` are
+    the ratios of cells that never take turns: each end of a headline ratio is a group of its own.
     """
     if any(each.headline and {*each[:2]} <= {*group.slots} for each in edges):
         return [slot for slot in group.slots if Slot(slot.cell) in group.slots]
@@ -137,7 +135,7 @@ def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge] 
 
 
 def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterator[tuple[Slot, ...]]:
-    """The slots, those together that edges connect, as long as there is room."""
+    """The slots that edges connect, together as long as there is room."""
     group_of = {slot: [slot] for slot in slots}
     for of, over, *_ in sorted(edges, key=lambda edge: edge.rank):
         if group_of[of] is not group_of[over] and room.holds(group_of[of] + group_of[over]):
@@ -149,22 +147,22 @@ def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterato
 
 
 def most_together(facts: WorkloadFacts) -> int:
-    """With how many cells, itself among them, one of this workload may be in a group."""
+    """The most cells in a group with a cell of this workload."""
     return MOST_SERVED if facts.served else MOST_CELLS
 
 
 def slice_s(window_s: float) -> float:
-    """How long a slice of a window is."""
+    """The length of a slice of a window, in seconds."""
     about_s = min(max(window_s / PARTS, SHORTEST_S), LONGEST_S)
     return window_s / max(1, round(window_s / about_s))
 
 
 def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
-    """What a run of this cell may need at most, as far as that is known beforehand.
+    """The most memory that a run of a cell needs, as far as known beforehand.
 
-    `held` are the bytes of data that it keeps, which workers and imports come on top of.
+    `held` are the bytes of the data that the cell keeps; workers and imports are added.
     """
-    # The host, its worker processes, and of a command the process that starts these.
+    # The host, its worker processes, and the process of a command that starts them.
     processes = 1 + _is_command(cell, facts) + processes_of(cell.model, cell.workers)
     mib = processes * PROCESS_MIB + cell.workers * LOOP_MIB
     if facts.rounds:
@@ -176,16 +174,14 @@ def memory_bytes(cell: Cell, facts: WorkloadFacts, held: int = 0) -> int:
 
 
 def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
-    """Those that a run has for itself."""
+    """The services that a run has for itself."""
     yield from beside(facts.services, cell.parameters)
     if name := in_front(cell.parameters):
         yield name
 
 
 def _is_command(cell: Cell, facts: WorkloadFacts) -> bool:
-    """Whether its workers belong to a command that people deploy with: its server, or the second
-    half of its stack.
-    """
+    """Whether the server, or the second part of the stack, is a command that people deploy with."""
     asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
     return facts.path in COMMANDS and str(asked).rpartition("/")[2] != OWN_SERVER
 
@@ -205,14 +201,14 @@ def _blockers(cell: Cell, facts: WorkloadFacts, cpus: float) -> Iterator[str]:
         yield f"more than {MOST_PER_CPU} workers for each CPU"
     if facts.alone is not None:
         yield facts.alone
-    # The load of a closed loop can pause, and with it the services, which each run has for itself.
+    # The load of a closed loop can pause, and so can the services, which each run has for itself.
     if facts.served and is_open_loop(cell.parameters):
         yield "the load of an open loop is sent by its schedule"
     if facts.served and any(os.environ.get(each.installed) for each in services):
         yield "its database belongs to you, and all cells share it"
     if facts.rounds and not facts.served:
         yield from _blockers_of_finite(cell, facts, facts.rounds)
-    # Of a client that is stopped, too: what is in flight then is answered soon, if not late.
+    # This holds for clients, too: requests in flight are answered while the client is stopped.
     if any(DELAY in each.parameters and cell.parameters.get(DELAY) for each in services):
         yield "its services answer after a delay"
 
@@ -226,20 +222,21 @@ def _blockers_of_finite(cell: Cell, facts: WorkloadFacts, rounds: Rounds) -> Ite
 
 
 def _value(cell: Cell, facts: WorkloadFacts, name: str) -> int:
-    """What a parameter that is a number is, rounded up."""
+    """The value of a number among the parameters, rounded up."""
     return math.ceil(float(cell.parameters.get(name, facts.parameters[name].default) or 0))
 
 
 # -------------------------------------------------------------------------------------------- edges
-# Which ratios will be asked of a set of cells, so that their cells are measured in turn.
+# The ratios that will be asked of a plan's cells, so that these cells take turns.
 #
-# They are those of the questions of the study (`scaling.study.questions`), which are asked here as
-# if every cell had been measured, and of each A/A pair.
+# They are the ratios of all questions (`scaling.study.questions`), asked as if every cell had been
+# measured, and the ratio of each A/A pair.
 
 
 class Planned:
-    """The cells of a plan, as questions need them; capacity is a figure of all rates, so no
-    objective is stated here.
+    """The cells of a plan as a `Scope` of questions.
+
+    It has no objectives: a capacity is a figure of all rates, which never take turns.
     """
 
     objectives: Sequence[str] = ()
@@ -254,20 +251,20 @@ class Planned:
         return self._region(cell.workers)
 
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
-        """Those of some cells that are planned; each measure is taken to have a value."""
+        """Those of some cells that are planned: every measure is taken to have a value."""
         del measure
         return [each for each in cells if each in self._planned]
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
-        """Whether a cell is planned; it is taken to be valid in every block."""
+        """Whether a cell is planned: it is taken to be valid in every block."""
         del ends
         return cell in self._planned
 
 
 def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells section by section, loop by loop and curve by curve, N ascending, as results are.
+    """The cells by section, loop, curve and N, as results are.
 
-    An entry of a study file may be of several sections, and a section of several entries.
+    An entry of a study file may have cells of several sections, a section of several entries.
     """
     every = list(cells)
     places: dict[Cell, int] = {}
@@ -284,9 +281,9 @@ def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
 def ratio_edges(
     cells: Iterable[Cell], region: RegionOf, primary: Collection[str] = PRIMARY_QUESTIONS
 ) -> list[Edge]:
-    """The ratios that are asked of some cells between those with as many workers, each once.
+    """The ratios that questions ask of these cells at equal N, each once.
 
-    Of the `primary` questions the headline ratios are marked.
+    Headline ratios of the `primary` questions are marked.
     """
     scope = Planned(cells, region)
     found: dict[tuple[Slot, Slot], Edge] = {}
@@ -301,8 +298,8 @@ def ratio_edges(
     return list(found.values())
 
 
-def pair_edges(pairs: Iterable[Pair], compared: Collection[Cell]) -> Iterator[Edge]:
-    """The ratios of A/A pairs beside cells that are compared in turn."""
+def pair_edges(pairs: Iterable[AAPair], compared: Collection[Cell]) -> Iterator[Edge]:
+    """The ratios of A/A pairs whose second run belongs beside a compared cell."""
     for pair in pairs:
         if pair.beside in compared:
             rank = OF_ADDED_PAIR if pair.added else OF_PAIR

@@ -1,9 +1,9 @@
-"""How many threads each process of a mixed model has, where the study leaves that to the machine.
+"""The number of threads in each process of a mixed model, if the machine decides it.
 
-`mixed` and `mixed:cache` have as many as fit on the cores that share a third-level cache, where
-cores pass data to each other soonest; `mixed:node` as many as fit on those of one NUMA node. That
-is the largest divisor of N up to there that leaves two processes at least. One that divides the
-cores, too, is preferred: workers that are pinned in order then have no process on two caches.
+`mixed` and `mixed:cache` have as many threads as fit on the cores that share a third-level cache,
+where cores exchange data fastest; `mixed:node` as many as fit on the cores of a NUMA node. The
+number is the largest divisor of N within that limit that leaves at least two processes. A divisor
+of the number of cores is preferred: then no process of pinned workers is on two caches.
 """
 
 from scaling.base.models import CACHE, NODE, is_mixed
@@ -11,7 +11,7 @@ from scaling.machine.topology import Topology
 
 
 def placed(model: str, workers: int, topology: Topology) -> tuple[str, str | None]:
-    """The model with its number of threads in each process, `mixed:8`; and why it cannot be."""
+    """The model with its number of threads (`mixed:8`), and a reason it is impossible, or None."""
     kind, _, asked = model.partition(":")
     if not is_mixed(model):
         return model, None
@@ -28,7 +28,7 @@ def placed(model: str, workers: int, topology: Topology) -> tuple[str, str | Non
 
 
 def _misfit(each: int, workers: int) -> str | None:
-    """Why N workers are not several processes with so many threads each; None if they are."""
+    """Reason N workers are not several processes with so many threads each, or None."""
     if workers % each:
         return f"N = {workers} cannot be divided into processes of {each} threads"
     if workers == each:

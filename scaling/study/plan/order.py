@@ -1,18 +1,18 @@
-"""One block: which cells are in it twice, and the order of its runs.
+"""A block: the order of its runs, and the cells that it runs twice (A/A pairs).
 
-Blocks are complete, each shuffled by the study's seed and nothing else. The noise of neighbouring
-runs correlates by 0.3 to 0.4 in published journals, and that of runs 16 places apart hardly at all,
-so cells whose ratio is taken stand close together: the shuffle is nested. Workloads come in random
-order, inside a workload its parameters and sizing, inside those its loops, inside a loop its Ns,
-and inside an N its arms and models.
+Every block has all cells, shuffled by the study's seed alone. The noise of neighbouring runs
+correlates by 0.3 to 0.4 in published journals, and that of runs 16 places apart hardly at all. So
+the shuffle is nested, and cells whose ratio is taken are close together: workloads are shuffled,
+inside a workload its parameters and sizing, inside these the loops, inside a loop the Ns, and
+inside an N the arms and models.
 
-The second run of an A/A pair is shuffled like an N of its own. The two then stand as far apart as
-the runs of a gain, and differ by as much where the machine changes inside a block. Beside its cell
-a pair scattered by 1 to 9 % less than a gain with the noise of the published journals, and by a
-third less where all noise was the machine's (simulated).
+The second run of an A/A pair is shuffled like an N of its own. Then the two runs are as far apart
+as the runs of a gain, and differ as much if the machine changes inside a block. A pair of
+neighbours scattered by 1 to 9 % less than a gain with the noise of the published journals, and by a
+third less if all noise was the machine's (simulated).
 
-Where cells are measured in turn (`scaling.study.plan.groups`), the workloads come in random order,
-inside a workload its groups, and inside a group its cells.
+If cells take turns (`scaling.study.plan.groups`), workloads are shuffled, inside a workload its
+groups, and inside a group its cells.
 """
 
 import random
@@ -27,7 +27,7 @@ from scaling.builds.arms import parse_arm
 from scaling.journal.record import Cell, Key, ParameterValue, Region
 from scaling.study.load import RATE, is_open_loop, middle
 
-# One of these stands in each journal (`StudyLine.order`); a changed order takes the next number.
+# Order version, recorded in each journal (`StudyLine.order`); increase it when the order changes.
 ORDER = 3
 IN_GROUPS = 4  # the cells of a group, which are measured in turn, one after the other
 
@@ -66,7 +66,7 @@ class PlannedRun(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What its line in the journal is known by (`RunLine.key`)."""
+        """The key of its line in the journal (`RunLine.key`)."""
         return self.block, self.cell, self.repeat
 
     def at(self, attempt: int) -> Self:
@@ -89,10 +89,10 @@ def one_block(
     groups: Iterable[Collection[Slot]] = (),
     levels: Levels = LEVELS,
 ) -> Iterator[PlannedRun]:
-    """Every slot once, in the order of this block; those of each of the `groups` stand together.
+    """Every slot once, in the order of this block; the slots of a group are neighbours.
 
     The order depends on the seed, the block and the slots alone, not on how many blocks there are.
-    Slots that are alike at the first of the `levels` stand together, and so on level by level.
+    Slots that are alike at the first of the `levels` are neighbours, and so on level by level.
     """
     # Seeding by text and `random()` itself are the two parts of the module that Python promises to
     # keep as they are; `shuffle` and `sample` are not.
@@ -104,7 +104,7 @@ def one_block(
 
 
 def _shuffled(slots: Sequence[Slot], levels: Levels, source: random.Random) -> list[Slot]:
-    """The slots, those alike at the first level together, and so on level by level."""
+    """The slots in random order; slots that are alike at a level are neighbours."""
     if not levels:
         return sorted(slots, key=lambda _: source.random())
     groups: dict[Hashable, list[Slot]] = {}
@@ -115,23 +115,22 @@ def _shuffled(slots: Sequence[Slot], levels: Levels, source: random.Random) -> l
 
 
 # ---------------------------------------------------------------------------------------- A/A pairs
-# Cells that are measured twice in a block, which shows how much equal cells differ.
+# Cells that are run twice in a block, to show how much equal cells differ.
 #
-# Nothing distinguishes the second of a pair but its label in the journal (`RunLine.repeat`): the
-# child gets the same document, the live line says the same words, and it has a place of its own in
-# the random order of every block.
+# Only a label in the journal (`RunLine.repeat`) distinguishes the second run: the child gets the
+# same document, the progress line is the same, and the run has its own place in the random order.
 #
-# Where cells take turns, both runs of a pair do, so it shows the noise of ratios in turn. The runs
-# of a gain have different N, are in different groups, and differ by more. So of a workload whose
-# pairs would all be in turn one is not: its runs stand as far apart as those of the gain.
+# If cells take turns, both runs of a pair take turns, too, and show the noise of ratios in turn.
+# The runs of a gain have different N, are in different groups, and differ more. So at least one
+# pair of a workload with a gain is not in turn: its runs are as far apart as those of the gain.
 
-FEWEST_ALIKE = 8  # so many cells get a pair of their own, which adds an eighth to their number
+FEWEST_ALIKE = 8  # this many cells with equal parameters get a pair of their own
 
 
-class Pair(NamedTuple):
-    """An A/A pair: a cell that is run twice, and the one in whose group its second run belongs.
+class AAPair(NamedTuple):
+    """An A/A pair: a cell that is run twice, and the cell that the second run is grouped with.
 
-    The `added` ones are beside those that each workload has.
+    A pair is `added` if its workload has another pair already.
     """
 
     cell: Cell
@@ -139,26 +138,25 @@ class Pair(NamedTuple):
     added: bool = False
 
 
-def aa_pairs(cells: Sequence[Cell], in_turn: Collection[Cell], region: RegionOf) -> list[Pair]:
-    """The A/A pairs of these cells, of which those `in_turn` take turns with cells of as many
-    workers; the added ones last.
+def aa_pairs(cells: Sequence[Cell], in_turn: Collection[Cell], region: RegionOf) -> list[AAPair]:
+    """The A/A pairs of these cells, of which those `in_turn` take turns; added pairs last.
 
-    The second run of a pair belongs beside the first. Of a workload whose pairs would all be in
-    turn, and which has a gain, one belongs beside the other end of a gain: that of the cell with
-    the fewest workers on the curve of its first pair. It takes the place of the first pair where
-    the workload has another one in turn; without one, the study has one more.
+    The second run of a pair belongs beside the first. If a workload has a gain and all its pairs
+    would be in turn, one pair is of a gain: the cell with the fewest workers on the curve of the
+    first pair, its second run beside the first pair's cell. This pair replaces the first pair, or
+    is added if there is no other.
     """
     workloads: dict[str, list[Cell]] = {}
     for cell in repeated(cells, region):
         workloads.setdefault(cell.workload, []).append(cell)
-    found: list[Pair] = []
+    found: list[AAPair] = []
     for own in workloads.values():
-        pairs = [Pair(cell, cell) for cell in own]
+        pairs = [AAPair(cell, cell) for cell in own]
         (curve,) = (each for each in _curves(cells) if own[0] in each)
         fewest = min(curve, key=lambda cell: cell.workers)
         if fewest.workers < own[0].workers and {fewest, *own} <= set(in_turn):
             is_only = len(own) == 1
-            gain = Pair(fewest, own[0], added=is_only)
+            gain = AAPair(fewest, own[0], added=is_only)
             pairs = [*pairs, gain] if is_only else [gain, *pairs[1:]]
         found += pairs
     return sorted(found, key=lambda pair: pair.added)
@@ -167,10 +165,10 @@ def aa_pairs(cells: Sequence[Cell], in_turn: Collection[Cell], region: RegionOf)
 def repeated(cells: Iterable[Cell], region: RegionOf) -> list[Cell]:
     """The cells that are run twice in a block, in the order of their workloads.
 
-    Each workload has a pair; one in a closed loop and one in an open loop, at the middle one of its
-    rates, if it has both. Each set of parameters with many cells has one, too: how much equal runs
-    differ depends on them. Those are of threads without the GIL, which the figures are about. What
-    they are compared with is checked, too: each workload has a pair of its strongest processes.
+    Each workload has a pair of threads without the GIL in a closed loop, and one in an open loop at
+    its middle rate. Each set of parameters with many cells has a pair, too, since the noise depends
+    on the parameters. Each workload also has a pair of the processes that threads are compared
+    with.
     """
     workloads: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -201,8 +199,8 @@ def _of_workload(cells: Sequence[Cell], region: RegionOf) -> Iterator[Cell]:
 def _repeated(cells: Sequence[Cell], region: RegionOf) -> Cell:
     """The cell to repeat, at the largest N with a core for each worker.
 
-    It is one of the first curve of threads without the GIL, or of the first curve: equal runs of
-    threads that contend for a GIL differ more.
+    Its curve is the first of threads without the GIL, or the first: equal runs of threads that
+    contend for a GIL differ more.
     """
     curves = _curves(cells)
     without_gil = (
@@ -214,9 +212,10 @@ def _repeated(cells: Sequence[Cell], region: RegionOf) -> Cell:
 
 
 def _strongest(cells: Sequence[Cell], region: RegionOf) -> Cell | None:
-    """The processes that threads are compared with, as far as that is known beforehand: on the
-    first arm with the GIL and mimalloc, which is the fastest for most workloads, else on the first
-    with the GIL, else on any; fresh ones before forked ones. None where there are none.
+    """The processes that threads are probably compared with; None without processes.
+
+    They are on the first arm with the GIL and mimalloc, which is the fastest for most workloads,
+    else on the first with the GIL, else on any; fresh ones before forked ones.
     """
 
     def rank(curve: Sequence[Cell]) -> tuple[bool, bool, int]:

@@ -1,4 +1,4 @@
-"""The cells that a study can have, and why it cannot have others."""
+"""The cells that a study can have, and the reasons it cannot have others."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
@@ -25,8 +25,9 @@ from scaling.study.plan.refusals import (
 def possible_cells(
     study: Study, descriptions: Mapping[str, Description], topology: Topology, limits: Limits
 ) -> Iterator[tuple[Cell, str | None]]:
-    """All cells of a settled study, and why it cannot have some. What no number of workers can have
-    is one cell.
+    """All cells of a settled study, each with the reason it cannot be run, or None.
+
+    What is impossible for any number of workers is one cell, of 0 workers.
     """
     for entry in study.workloads:
         most = most_workers(study, entry.name)
@@ -48,7 +49,7 @@ def possible_cells(
 
 
 def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
-    """The cells of an entry, with 0 workers; a grid has so many `rates`.
+    """The cells of an entry, with 0 workers; a grid has this number of `rates`.
 
     A runtime other than Python has only its own loop.
     """
@@ -72,12 +73,12 @@ def _places(entry: WorkloadEntry, rates: int) -> Iterator[Cell]:
 
 
 def distinct(found: Iterable[tuple[Cell, str | None]]) -> tuple[Cell, ...]:
-    """The cells that can be run, each once, in the order in which they first come."""
+    """The cells that can be run, each once, in order."""
     return tuple(dict.fromkeys(cell for cell, reason in found if reason is None))
 
 
 def refused(found: Iterable[tuple[Cell, str | None]]) -> tuple[RefusedCells, ...]:
-    """What cannot be run, and why: once for all arms of which the same is said."""
+    """The cells that cannot be run; arms with the same reason together."""
     arms: dict[tuple[str, ...], dict[str, None]] = {}
     for cell, reason in found:
         if reason is not None:

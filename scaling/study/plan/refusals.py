@@ -1,7 +1,7 @@
-"""What cannot be run: the plan gives the reason, before anything crashes.
+"""Reasons a cell cannot be run, known before anything is started.
 
-A check is a function that returns a reason, or None. Those of an environment are asked once for all
-numbers of workers, those of the machine for each cell.
+A check is a function that returns a reason, or None. Checks of an environment are made once for all
+numbers of workers, checks of the machine for each cell.
 """
 
 import math
@@ -24,8 +24,9 @@ from scaling.study.services import SERVICES, beside, in_front
 
 
 class Limits(NamedTuple):
-    """Of a machine: how many `open_files` a process may have at most, how many `ports` an address
-    has for connections to one port of another (None: no limit), and bytes of memory.
+    """Limits of a machine: open files of a process, ports of an address, bytes of memory.
+
+    `ports` is the number of connections from one address to one port of another. None: no limit.
     """
 
     open_files: int | None = None
@@ -37,7 +38,7 @@ NO_LIMITS = Limits()
 
 
 class Candidate(NamedTuple):
-    """A cell that a study asks for, and what decides whether the machine can run it.
+    """A cell that a study asks for, with the facts that the checks need.
 
     `parameters` are the cell's as its arm changes them, `in_flight` is the work over all workers.
     """
@@ -55,7 +56,7 @@ class Candidate(NamedTuple):
 
 
 # ---------------------------------------------------------------------------------------- in flight
-# How much work a cell has in flight, by its sizing.
+# The work that a cell has in flight, by its sizing.
 
 
 def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int) -> int | None:
@@ -71,7 +72,7 @@ def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int
 
 
 def uneven_shares(facts: WorkloadFacts | WorkloadNote, cell: Cell, in_flight: int | None) -> str:
-    """`2 or 1 connections`: what workers have in flight where it does not divide; else empty."""
+    """`2 or 1 connections`: work in flight that cannot be divided evenly; else empty."""
     each, rest = divmod(in_flight or 0, cell.workers)
     return f"{each + 1} or {each} {(facts.in_flight or '').replace('_', ' ')}" if rest else ""
 
@@ -108,7 +109,7 @@ def too_few_for_each(each: Candidate) -> str | None:
 def unfit_for_rooms(each: Candidate) -> str | None:
     """Reason why connections cannot be in rooms, or None.
 
-    They fill rooms of one size; each room whose member stalls has one that reads.
+    They fill rooms of one size. A room with a member that stalls needs a member that reads.
     """
     room, stalled = map(each.cell.parameters.get, (ROOM, STALLED))
     if not isinstance(room, int) or each.in_flight is None:
@@ -121,8 +122,8 @@ def unfit_for_rooms(each: Candidate) -> str | None:
         )
     if isinstance(stalled, int) and stalled > (rooms if room > 1 else 0):
         return (
-            f"{STALLED}={stalled} needs as many rooms, with a member that reads in each, and there "
-            f"are {rooms:,} of {room:,}"
+            f"{STALLED}={stalled} needs as many rooms of two members or more, and there are "
+            f"{rooms:,} of {room:,}"
         )
     return None
 
@@ -133,20 +134,20 @@ def too_many_connections(each: Candidate) -> str | None:
     most = facts.parameters[facts.in_flight].at_most if facts.served and facts.in_flight else None
     if most is None or (each.in_flight or 0) <= most:
         return None
-    return f"{each.in_flight:,} connections, and the load generator makes {most:,.0f} at most"
+    return f"{each.in_flight:,} connections, and the load generator makes at most {most:,.0f}"
 
 
 # Open files, sockets included. Children and services raise their own limit as far as the system
-# allows. A cell that needs more would fail during the run with "too many open files".
-PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
-WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
+# allows. A cell that needs more open files would fail during the run.
+PROCESS = 50  # of any process: standard streams, pipes to driver and host, files of imports
+WORKER = 12  # of a worker: selector, wake-up pair, ends of its pipe, listener, a connection
 
 
 def open_files_needed(each: Candidate) -> int:
-    """The most that one process of the cell needs: the child's, a worker's or a service's.
+    """The most open files of one process of the cell: the child's, a worker's or a service's.
 
-    Threads and sub-interpreters share one process; a service has the other ends of the connections
-    of all workers that it serves, a load generator of all there are.
+    Threads and sub-interpreters share one process. A service has the other ends of the connections
+    of all workers that it serves, a load generator of all workers.
     """
     cell, facts = each.cell, each.facts
     together = cell.workers if facts.served else workers_each(cell.model, cell.workers)
@@ -174,8 +175,8 @@ ADDRESSES = 250  # 127.0.0.1 to 127.0.0.250, which the load generator connects f
 def too_few_ports(each: Candidate) -> str | None:
     """Reason why the system has too few ports for the connections, or None.
 
-    A load generator has one connection from a port of an address to a port of a server. To rooms
-    it connects from `ADDRESSES` of the loopback range, else from one.
+    A load generator makes one connection from each port of an address to a port of a server. It
+    has `ADDRESSES` of the loopback range for rooms, else one.
     """
     ports, given = each.limits.ports, each.cell.parameters
     if ports is None or not each.facts.served:
@@ -191,14 +192,14 @@ def too_few_ports(each: Candidate) -> str | None:
     )
 
 
-# What workloads keep in memory. A cell that needs more than the machine has would swap, or be
-# killed by the kernel, and so would what runs beside it.
+# Data that workloads keep in memory. A cell that needs more than the machine has would swap or be
+# killed by the kernel, and so would other programs.
 GIB = 1 << 30
 MOST = 0.8  # of the machine's memory; the rest is for all else
 
 
 def too_much_memory(each: Candidate) -> str | None:
-    """Reason why the machine lacks the memory for what a cell keeps, or None."""
+    """Reason why the machine lacks the memory for the data of a cell, or None."""
     limit = MOST * each.limits.memory_bytes
     copies, copy_bytes = _held(each)
     if held_bytes(each) <= limit or each.facts.holds is None:
@@ -211,13 +212,13 @@ def too_much_memory(each: Candidate) -> str | None:
 
 
 def held_bytes(each: Candidate) -> int:
-    """What a cell keeps in memory at most."""
+    """The most bytes of data that a cell keeps in memory."""
     copies, copy_bytes = _held(each)
     return copies * copy_bytes
 
 
 def _held(each: Candidate) -> tuple[int, int]:
-    """How many copies it keeps, and the bytes of one."""
+    """The number of copies of its data that a cell keeps, and the bytes of one."""
     holds = each.facts.holds
     if holds is None:
         return 0, 0
@@ -229,7 +230,7 @@ def _held(each: Candidate) -> tuple[int, int]:
 
 
 def _copies(holds: Holds, each: Candidate) -> int:
-    """How many there are once every worker has read all of it; a parent keeps the first one."""
+    """The number of copies once every worker has read all data; a parent keeps the first."""
     cell, given = each.cell, dict(each.parameters).items()
     if holds.in_service and holds.in_service.items() <= given:
         return 1
@@ -253,7 +254,7 @@ OF_MACHINE: tuple[Check, ...] = (
 
 
 def refusal(description: Description, cell: Cell) -> str | None:
-    """Why the environment cannot run a cell, as its arm changes it; None if it can."""
+    """Reason why the environment cannot run a cell, as its arm changes it, or None."""
     facts = description.workloads.get(cell.workload)
     if facts is None:
         return "this build's environment does not have the workload"
@@ -285,9 +286,9 @@ def _reasons(description: Description, facts: WorkloadFacts, cell: Cell) -> Iter
 def _services_missing(
     facts: WorkloadFacts, parameters: Mapping[str, ParameterValue], packages: Mapping[str, str]
 ) -> Iterator[str | None]:
-    """Why services that it needs cannot be had."""
+    """Reasons why services of a workload are not available."""
     for name in facts.services:
         if name not in SERVICES:
-            yield f"it needs a service {name!r}; there are: {', '.join(SERVICES)}"
+            yield f"unknown service {name!r}; there are: {', '.join(SERVICES)}"
     for name in filter(None, (*beside(facts.services, parameters), in_front(parameters))):
         yield SERVICES[name].missing(packages)

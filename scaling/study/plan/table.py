@@ -1,4 +1,4 @@
-"""What a plan takes: as rows to print, with what cannot be run and why."""
+"""A plan for the terminal: its cells, what cannot be run and why, and the time that it takes."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ from scaling.study.settle import MUCH, amount, scaled_to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What all runs of a plan take, the repeats of the A/A pairs among them.
+    """The number and the time of all runs of a plan, A/A pairs among them.
 
-    `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
-    others and of the `calibrations`, which are runs in the first block; `block_s` and `headline_s`
-    are those of a whole block and of one of headline groups alone, `run_s` is the average of a run,
-    and `in_windows` the share of the total that is measured.
+    The time of the `finite` runs is not known beforehand. `total_s` is the time of the others and
+    of the `calibrations`, which are runs in the first block. `block_s` is the time of a whole
+    block, `headline_s` of an additional block of headline groups, `run_s` the mean of a run.
+    `in_windows` is the share of the total that is measured.
     """
 
     runs: int
@@ -42,7 +42,7 @@ class Cost:
 
 
 def plan_rows(plan: Plan) -> Iterator[list[str]]:
-    """What a plan's table has of the cells that differ in nothing but the number of workers."""
+    """The rows of a plan's table: one for cells that differ only in the number of workers."""
     times = Counter(run.cell for run in plan.runs if not run.repeat)
     alike: dict[tuple[Cell, str], list[Cell]] = {}
     for each in plan.cells:
@@ -63,13 +63,13 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
 
 
 def _count_in_words(plan: Plan, cell: Cell) -> str:
-    """`2`, or `2 (2 or 1 connections)` where some workers have more to do than others."""
+    """`2`, or `2 (2 or 1 connections each)` if the work cannot be divided evenly."""
     shares = uneven_shares(plan.workloads[cell.workload], cell, plan.in_flight(cell))
     return f"{cell.workers} ({shares} each)" if shares else str(cell.workers)
 
 
 def cost_of(plan: Plan) -> Cost:
-    """What a plan takes, as far as that is known beforehand."""
+    """The cost of a plan, as far as known beforehand."""
     known: dict[Cell, float] = {}
     for cell in plan.cells:
         if (expected_s := plan.expected_s(cell)) is not None:
@@ -96,7 +96,7 @@ def cost_of(plan: Plan) -> Cost:
 def with_parameters(
     workload: str, parameters: Mapping[str, ParameterValue], facts: WorkloadFacts
 ) -> str:
-    """`echo (payload_bytes=256, api=streams)`: it and what is not at its default."""
+    """`echo (payload_bytes=256, api=streams)`: a workload and parameters that are no defaults."""
     changed = [
         f"{name}={rate_in_words(value) if name == RATE else value}"
         for name, value in parameters.items()
@@ -106,11 +106,10 @@ def with_parameters(
 
 
 # ------------------------------------------------------------------------------------ on a terminal
-# A plan on a terminal: what is run, what cannot be, and how long it takes.
 
 
 def one_line(plan: Plan) -> str:
-    """What a study is about to cost."""
+    """The cells, runs and time of a study, in a line."""
     cost, pairs, left_out = cost_of(plan), len(plan.repeats), len(plan.refused)
     and_pairs = f" and {plural(pairs, 'A/A pair')}" if pairs else ""
     refused = f"; {plural(left_out, 'combination')} left out" if left_out else ""
@@ -139,7 +138,7 @@ def _in_words(cost: Cost) -> str:
 
 
 def reservations(plan: Plan) -> Iterator[str]:
-    """What makes a study smaller or longer than it looks, one line each."""
+    """What makes a study smaller or longer than expected, one line each."""
     study = plan.study
     if plan.fitted:
         yield plan.fitted
@@ -157,7 +156,7 @@ def reservations(plan: Plan) -> Iterator[str]:
 
 
 def _calibrations(plan: Plan) -> Iterator[str]:
-    """Where the rates come from that are not known before the study begins."""
+    """The calibrations that decide rates."""
     needed = plan.calibrations
     if not needed:
         return
@@ -177,7 +176,7 @@ def _calibrations(plan: Plan) -> Iterator[str]:
 
 
 def _wholes(plan: Plan) -> Iterator[str]:
-    """Workloads that round their work up to whole groups of operations."""
+    """Workloads that do more operations than asked for, since they do whole groups."""
     found: set[str] = set()
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
@@ -186,13 +185,13 @@ def _wholes(plan: Plan) -> Iterator[str]:
         if isinstance(whole, int) and whole > asked:
             found.add(
                 f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for; "
-                f"one whole {facts.whole} is done"
+                f"one whole {facts.whole} is run"
             )
     yield from sorted(found)
 
 
 def aa_pairs_line(plan: Plan) -> str:
-    """How the plan measures noise."""
+    """The A/A pairs of the plan."""
     if not plan.repeats:
         return "no A/A pairs: run-to-run noise will not be measured"
     pairs = plural(len(plan.repeats), "cell")
@@ -204,7 +203,7 @@ def aa_pairs_line(plan: Plan) -> str:
 
 
 def controls_line(plan: Plan) -> str:
-    """How the plan checks that machine and builds behave as they must."""
+    """The controls of the plan."""
     added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
     if added:
         cells = plural(len(plan.cells) - plan.asked, "cell")
@@ -213,12 +212,12 @@ def controls_line(plan: Plan) -> str:
     if own := arms_with_controls(plan.study.arms, ran):
         return f"the study has its own controls, on {listed(own)}"
     if not plan.study.controls:
-        return "no controls: problems of the machine or the builds will not be noticed"
+        return "no controls: faults of the machine or the builds will not be noticed"
     return "no controls: they need two cores"
 
 
 def turns_lines(plan: Plan) -> Iterator[str]:
-    """Which cells are measured in turn, what that needs, and which are not and why."""
+    """The cells that are measured in turn, and reasons for the others."""
     if not plan.study.alternate:
         yield "no cells are measured in turn: each run is made after the other (--no-alternate)"
         return

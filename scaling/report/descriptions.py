@@ -1,10 +1,12 @@
-"""What a study was measured on, and the file that asks for it again, without its journal.
+"""Two files that describe a published study: `environment.json` and `study.toml`.
 
-All of it is in the journal's first line; in `environment.json` it has names that explain
-themselves. What the machine does not report is null.
+Both are made from the journal's first line. `environment.json` says what the study was measured on,
+in names that explain themselves; what the machine does not report is null. `study.toml` is a study
+file that measures the study again.
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,21 +17,31 @@ from scaling.analysis.tables.study import Study
 from scaling.journal.record import ArmRecord, Machine, StudyLine
 from scaling.study.file import said_in
 
-FILE_NAME, STUDY_FILE = "environment.json", "study.toml"
+ENVIRONMENT, STUDY_FILE = "environment.json", "study.toml"
 SCHEMA = 1
 
 
+def write_descriptions(study: Study, folder: Path) -> None:
+    """Write both files into `folder`; `study.toml` only if the journal says what was asked.
+
+    Raises `OSError`.
+    """
+    (folder / ENVIRONMENT).write_text(environment_text(study), encoding="utf-8")
+    if document := study_file(study.line):
+        (folder / STUDY_FILE).write_text(document, encoding="utf-8")
+
+
 def command(study: StudyLine) -> str:
-    """The command for the study in a file; with `--pgo` if all its builds had that."""
+    """The command that measures `study.toml`; with `--pgo` if all its builds had PGO."""
     known = [arm.description.python.pgo for arm in study.arms.values() if arm.description]
     pgo = " --pgo" if known and all(known) else ""
     return f"scaling run --study {STUDY_FILE}{pgo}"
 
 
 def study_file(study: StudyLine) -> str:
-    """The settled study as a study file, which gives the same cells; empty where it is not known.
+    """The settled study as the text of a study file; empty if the journal does not say it.
 
-    Its amounts are those that were run, so it has no scale.
+    The file gives the same cells. Its amounts are scaled already, so it has no `scale`.
     """
     if not study.study.get("workloads"):
         return ""
@@ -39,7 +51,7 @@ def study_file(study: StudyLine) -> str:
 
 
 def about(of: Study) -> dict[str, str]:
-    """Names and values, none of them empty: what was studied, where, and what its controls say."""
+    """Facts about a study by name, for the metadata of Parquet; unknown ones are left out."""
     study, machine = of.line, of.line.machine
     known = {
         "study": study.name,
@@ -56,7 +68,7 @@ def about(of: Study) -> dict[str, str]:
 
 
 def environment_text(of: Study) -> str:
-    """The file: the study and how to have it again, the machine, each arm, every setting."""
+    """The text of `environment.json`: study, command, machine, arms, services and settings."""
     study = of.line
     document = {
         "schema": SCHEMA,
@@ -82,7 +94,7 @@ def environment_text(of: Study) -> str:
 
 
 def _machine(machine: Machine) -> dict[str, Any]:
-    """Its known facts, with whole bytes. Older journals do not have `caches`."""
+    """The facts of a machine, memory in whole bytes. Older journals do not have `caches`."""
     known: dict[str, Any] = msgspec.to_builtins(machine)
     if machine.memory_bytes is not None:
         known["memory_bytes"] = round(machine.memory_bytes)
@@ -92,7 +104,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
 
 
 def _arm(arm: ArmRecord) -> dict[str, Any]:
-    """An arm: facts about its interpreter and its packages, all on one level."""
+    """The facts of an arm, of its interpreter and of its packages."""
     known: dict[str, Any] = {"build": arm.build, "settings": arm.settings, "origin": arm.origin}
     if arm.runtime:
         known["runtime"] = arm.runtime

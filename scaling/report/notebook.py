@@ -1,4 +1,4 @@
-"""A study for notebooks and other programs: its five tables, its notes and its plots."""
+"""A study for notebooks and other programs: five tables, notes, the answer and plots."""
 
 import os
 from pathlib import Path
@@ -14,11 +14,11 @@ from scaling.report.view.view import view_of
 
 
 class ShownStudy(Study):
-    """One study: `cells`, `runs`, `values`, `estimates` and `ratios` are frames."""
+    """A study: `cells`, `runs`, `values`, `estimates` and `ratios` are frames."""
 
     @property
     def notes(self) -> list[str]:
-        """Notes beside the figures, in order of weight."""
+        """The notes on the figures, in order of weight."""
         return view_of(self).said(self)
 
     @property
@@ -43,7 +43,7 @@ class ShownStudy(Study):
             raise unknown("plot", name, names)
         found = [drawn.figure for drawn in drawings(self, name)]
         if not found:
-            raise UsageError(f"{self.line.name}: has no figures for the plot {name}")
+            raise UsageError(f"{self.line.name} has no figures for the plot {name}")
         return found
 
 
