@@ -110,7 +110,7 @@ def test_everything_else_is_folded_in_the_order_of_the_questions() -> None:
     study, words = STUDIES["ladder"].study, outline("ladder").root.words
     tables = outline("ladder").all("main")[0].all("section")[-1]
     titles = [each.words for each in tables.all("summary")]
-    asked = ["Gain of more workers", "What freed the speed: ", "Threads, or processes", "Figures"]
+    asked = ["Gain of more workers", "What freed the speed: ", "Threads or processes", "Figures"]
     places = [next(at for at, each in enumerate(titles) if each.startswith(t)) for t in asked]
     assert places == sorted(places)
     assert len(tables.all("details")) == len(titles) >= len(tables.all("table"))
