@@ -80,26 +80,19 @@ def test_outside_the_rates_it_is_a_bound() -> None:
     assert ratio(study, 1)["word"] == "faster"  # even so
 
 
-@pytest.mark.parametrize(
-    ("answers_per_s", "noise", "wrong"),
-    [
-        (1_000.0, 0.02, {"slower", "same"}),  # a capacity of 770/s, in some blocks less than 763
-        (980.0, 0.002, {"same", "slightly faster"}),  # of 750/s: threads have 2 % more, or any
-    ],
-)
-def test_a_bound_proves_nothing_about_the_other_side(
-    answers_per_s: float, noise: float, wrong: set[str]
-) -> None:
-    """Threads reach at least the last rate, 763/s, which processes just reach or do not."""
+def test_a_bound_proves_nothing_about_the_other_side() -> None:
+    """Threads reach at least the last rate, which processes just exceed in no block."""
     close = replace(
         STUDY,
         configurations=[FREE, USUAL],
-        answers_per_s={FREE: 5_000.0, USUAL: answers_per_s},
-        rates=GRID[:7],
+        answers_per_s={FREE: 5_000.0, USUAL: 1_000.0},
+        rates=GRID[:7],  # up to 763/s; the capacity of processes is 770/s, in some blocks less
         workers=(1,),
-        speed_noise=noise,
+        speed_noise=0.02,
     )
-    assert ratio(at_objective(close), 1)["word"] not in wrong
+    assert ratio(at_objective(close), 1)["word"] not in {"slower", "same"}
+    slower = replace(close, answers_per_s={FREE: 5_000.0, USUAL: 900.0})
+    assert ratio(at_objective(slower), 1)["said"].startswith("at least ")
 
 
 @pytest.mark.parametrize("fault", ["errors", "declined"])
