@@ -153,7 +153,7 @@ OTHER = {
     "epyc-2-cores/remedies-echo",
     *(
         f"epyc-2-cores-3/{name}"
-        for name in ("broadcast", "compare", "losses", "stack-fair", "state")
+        for name in ("broadcast", "losses", "stack-fair", "state")
     ),
     *(f"xeon-2-cores/{name}" for name in ("million", "million-fetch", "scale-pgo", "switches")),
     *(
