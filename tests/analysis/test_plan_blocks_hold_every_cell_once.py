@@ -151,10 +151,7 @@ def test_flags_are_typed_by_the_description_and_sweep_and_each_cell_is_there_onc
 # today, or the other way round.
 OTHER = {
     "epyc-2-cores/remedies-echo",
-    *(
-        f"epyc-2-cores-3/{name}"
-        for name in ("broadcast", "losses", "stack-fair", "state")
-    ),
+    *(f"epyc-2-cores-3/{name}" for name in ("broadcast", "losses", "stack-fair", "state")),
     *(f"xeon-2-cores/{name}" for name in ("million", "million-fetch", "scale-pgo", "switches")),
     *(
         f"xeon-2-cores-2/{name}"
