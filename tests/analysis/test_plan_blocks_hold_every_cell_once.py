@@ -148,9 +148,9 @@ def test_flags_are_typed_by_the_description_and_sweep_and_each_cell_is_there_onc
 # --- published studies ---------------------------------------------------------------------------
 
 # Versions before 1.1 chose other A/A pairs, and what some builds or workloads could not do they can
-# today, or the other way round.
+# today, or the other way round. `compare` has runs of Go, which is not described here.
 OTHER = {
-    "epyc-2-cores/remedies-echo",
+    *("epyc-2-cores/remedies-echo", "epyc-2-cores-4/compare"),
     *(f"epyc-2-cores-3/{name}" for name in ("broadcast", "losses", "stack-fair", "state")),
     *(f"xeon-2-cores/{name}" for name in ("million", "million-fetch", "scale-pgo", "switches")),
     *(

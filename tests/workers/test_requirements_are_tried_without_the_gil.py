@@ -150,7 +150,9 @@ def test_a_source_is_built_only_when_that_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text(f"{folder}\n")
     required, interpreter = Required(files=[file]), inspect(sys.executable)
-    with pytest.raises(UsageError, match=r"^touching is a folder or an archive that only says"):
+    with pytest.raises(
+        UsageError, match=r"^touching is a folder or an archive whose requirements are"
+    ):
         examine(required, interpreter, say=lambda _: None)
     assert not (folder / "built").exists()
     assert examine(required, interpreter, say=lambda _: None, build=True).blocking
