@@ -213,6 +213,7 @@ def _stack(shape: Shape, rows: list[int], numbers: Integers, traffic: Integers) 
 SERIES = ("instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults")
 DIGITS = bytes.maketrans(b"bcfmae[", b"345678,")
 LEFT_OUT = b'"dghijklnopqrstuvwxyz_:]'
+NAMES = "".join(f'"{name}":[]' for name in SERIES).encode()  # of a worker, without its numbers
 NUMBERS = [int(name.encode().translate(DIGITS, LEFT_OUT)) for name in SERIES]
 BEYOND = np.iinfo(np.int64).max  # what a number that has more bits is parsed as
 
@@ -266,6 +267,8 @@ def _of_ticks(shape: Shape, traffic: Sequence[int], every: Sequence[Ticks]) -> R
 def _parsed(shape: Shape, runs: Collection[Readings]) -> Integers | None:
     """Runs × workers × series × ticks; None where the text of any run is not usual."""
     text = b",".join([text for each in runs for text in each.ticks])
+    if text.translate(None, b"0123456789,- ") != NAMES * (len(runs) * shape.workers):
+        return None  # or a damaged `12a4` would be read as 1274
     with catch_warnings(action="ignore", category=DeprecationWarning):  # of what is no integer
         try:
             found = np.fromstring(text.translate(DIGITS, LEFT_OUT), np.int64, sep=",")

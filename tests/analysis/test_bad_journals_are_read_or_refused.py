@@ -46,8 +46,9 @@ def test_what_can_be_read_is_read(
     assert (len(found.frame), len(found.notes)) == (runs, notes)
 
 
-def test_damaged_ticks_make_their_own_run_invalid(tmp_path: Path) -> None:
-    damaged = WHOLE[2].replace(b'"errors":[0,', b'"errors":[o,')
+@pytest.mark.parametrize("number", [b"o", b"0a", b'0"', b"true", b"0:"])
+def test_damaged_ticks_make_their_own_run_invalid(number: bytes, tmp_path: Path) -> None:
+    damaged = WHOLE[2].replace(b'"errors":[0,', b'"errors":[%b,' % number)
     frame = read_journal(written(tmp_path, *WHOLE[:2], damaged, *WHOLE[3:])).frame
     assert frame["reasons"].tolist() == [(), ("garbled",), (), ()]
 

@@ -148,6 +148,8 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     of_two = partial(check_application, workers=(2,))
     monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)
     monkeypatch.setattr("scaling.run.application_trial.MODELS", ("forked",))
+    for name in ("workers.py", "random.py"):  # a folder of the user's is not searched for ours
+        (tmp_path / name).write_text("raise ImportError(__file__)\n")
     requests = tmp_path / "requests.jsonl"
     requests.write_text("\n".join(map(json.dumps, REQUESTS)))
     done = command(

@@ -79,6 +79,12 @@ def test_blocks_of_headline_groups_alone_come_after_whole_ones() -> None:
     assert abs((1 - RESERVE) * (1 + SHARE) - 1) < 0.005  # enough for disturbed runs
 
 
+def test_workers_that_are_too_many_for_turns_do_not_become_the_headline() -> None:
+    options: Any = {"model": ("threads,processes",), "workers": ("1,2,16",), "seconds": 1.0}
+    plan = planned(ECHO_FILE, workloads={"echo": TURNING}, **options)
+    assert {cell.workers for cell, _ in plan.headline_slots} == {2}
+
+
 def test_cells_that_never_take_turns_have_blocks_of_their_headline_too() -> None:
     plan = made(3, 4, replace(ECHO, alone="its service answers while it is stopped"))
     assert all(group.alone for group in plan.groups)

@@ -84,7 +84,11 @@ class CheckClient(Client):
 
     def __init__(self, requests: Sequence[Mapping[str, Any]], sending: Sending) -> None:
         command, path = [sys.executable, "-m", MODULE], str(workers_folder().parent)
-        super().__init__("the client of the check", command, {"PYTHONPATH": path})
+        variables = {
+            "PYTHONPATH": path,
+            "PYTHONSAFEPATH": "1",
+        }  # a user's folder may have `workers`
+        super().__init__("the client of the check", command, variables)
         self._asked = sending.document(requests)
         self.seen = Answers([[] for _ in requests], [set() for _ in requests])
 

@@ -315,8 +315,9 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     whole = groups(plan.slots, edges, blockers, Room(most=most))
     room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
     # A run in an open loop takes longer than all others of a block: its ratios have whole blocks.
-    lone = [cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)]
-    of_lone = ratio_edges(lone, region, primary)
+    lone = {cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)}
+    every = ratio_edges(plan.cells, region, primary)  # which N has the headline depends on all
+    of_lone = [edge for edge in every if {edge.of.cell, edge.over.cell} <= lone]
     return replace(
         plan,
         groups=groups(plan.slots, edges, blockers, room),
