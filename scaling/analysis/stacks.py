@@ -206,15 +206,14 @@ def _stack(shape: Shape, rows: list[int], numbers: Integers, traffic: Integers) 
 
 
 # -------------------------------------------------------------------------------------------- text
-# Text to integers. Of the name of a series a few letters are left, as digits, so that a number
-# stands before its ticks: `"time_ns":[3,5],"bytes":[7,9]` becomes `68,3,5,38,7,9`. Where these
-# numbers are in their places, all series are, and each has as many ticks as the others.
+# Text to integers. Names and brackets are compared with those of the usual text and left out; -1,
+# which is no reading, stands before the ticks of each series: `"time_ns":[3,5],"bytes":[7,9]`
+# becomes `-1,3,5,-1,7,9`. Where each -1 is in its place, the series have equal numbers of ticks.
 
 SERIES = ("instant_ns", "time_ns", "operations", "errors", "bytes", "cpu_ns", "minor_faults")
-DIGITS = bytes.maketrans(b"bcfmae[", b"345678,")
-LEFT_OUT = b'"dghijklnopqrstuvwxyz_:]'
 NAMES = "".join(f'"{name}":[]' for name in SERIES).encode()  # of a worker, without its numbers
-NUMBERS = [int(name.encode().translate(DIGITS, LEFT_OUT)) for name in SERIES]
+OF_NUMBERS = b"0123456789,- "
+OF_NAMES = bytes({*NAMES} - {*b"["})
 BEYOND = np.iinfo(np.int64).max  # what a number that has more bits is parsed as
 
 
@@ -267,15 +266,16 @@ def _of_ticks(shape: Shape, traffic: Sequence[int], every: Sequence[Ticks]) -> R
 def _parsed(shape: Shape, runs: Collection[Readings]) -> Integers | None:
     """Runs × workers × series × ticks; None where the text of any run is not usual."""
     text = b",".join([text for each in runs for text in each.ticks])
-    if text.translate(None, b"0123456789,- ") != NAMES * (len(runs) * shape.workers):
-        return None  # or a damaged `12a4` would be read as 1274
+    if text.translate(None, OF_NUMBERS) != NAMES * (len(runs) * shape.workers):
+        return None
+    numbers_alone = text.translate(None, OF_NAMES).replace(b"[", b"-1,")
     with catch_warnings(action="ignore", category=DeprecationWarning):  # of what is no integer
         try:
-            found = np.fromstring(text.translate(DIGITS, LEFT_OUT), np.int64, sep=",")
+            found = np.fromstring(numbers_alone, np.int64, sep=",")
         except ValueError:
             return None
     size = len(runs) * shape.workers * len(SERIES) * (shape.ticks + 1)
     if len(found) != size or found.max() == BEYOND:
         return None
     numbers: Integers = found.reshape(len(runs), shape.workers, len(SERIES), -1)
-    return numbers[..., 1:] if (numbers[..., 0] == NUMBERS).all() else None
+    return numbers[..., 1:] if (numbers[..., 0] == -1).all() else None
