@@ -35,6 +35,7 @@ from scaling.study.plan.groups import (
     Group,
     Room,
     alternation_blocker,
+    between,
     groups,
     headline_slots,
     memory_bytes,
@@ -302,9 +303,8 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     for cell in () if alone else plan.cells:
         facts, cpus = plan.workloads[cell.workload], plan.topology.usable_logical
         blockers[cell] = alternation_blocker(cell, facts, cpus) or ""
-    turning = [cell for cell, reason in blockers.items() if not reason]
-    primary = study.primary or PRIMARY_QUESTIONS
-    edges = ratio_edges(turning, region, primary)
+    every = ratio_edges(plan.cells, region, study.primary or PRIMARY_QUESTIONS)
+    edges = between([cell for cell, reason in blockers.items() if not reason], every)
     compared = {slot.cell for edge in edges for slot in edge[:2]}
     pairs = aa_pairs(plan.cells[: plan.asked], compared, region) if study.aa_pairs else []
     plan = replace(plan, repeats=tuple(pair.cell for pair in pairs))
@@ -315,9 +315,8 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     whole = groups(plan.slots, edges, blockers, Room(most=most))
     room = Room(needs=plan.needs, most=most, most_bytes=free_bytes)
     # A run in an open loop takes longer than all others of a block: its ratios have whole blocks.
-    lone = {cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)}
-    every = ratio_edges(plan.cells, region, primary)  # which N has the headline depends on all
-    of_lone = [edge for edge in every if {edge.of.cell, edge.over.cell} <= lone]
+    lone = [cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)]
+    of_lone = between(lone, every)
     return replace(
         plan,
         groups=groups(plan.slots, edges, blockers, room),

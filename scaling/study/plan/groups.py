@@ -122,7 +122,7 @@ def groups(
     return tuple(found)
 
 
-def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge] = ()) -> list[Slot]:
+def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge]) -> list[Slot]:
     """The slots of a group in additional blocks: all, if it has both ends of a headline ratio.
 
     The second run of an A/A pair is left out if the first run is in another group. `of_lone` are
@@ -296,6 +296,14 @@ def ratio_edges(
                 known = found.get(ends, Edge(*ends, rank))
                 found[ends] = Edge(*ends, known.rank, known.headline or headline)
     return list(found.values())
+
+
+def between(cells: Iterable[Cell], edges: Iterable[Edge]) -> list[Edge]:
+    """The edges with both ends among some cells. All cells of a plan are asked for ratios at once:
+    which N has the headline depends on all of them.
+    """
+    chosen = {*cells}
+    return [edge for edge in edges if {edge.of.cell, edge.over.cell} <= chosen]
 
 
 def pair_edges(pairs: Iterable[AAPair], compared: Collection[Cell]) -> Iterator[Edge]:
