@@ -45,17 +45,17 @@ class Rows:
 
     @cached_property
     def has_load(self) -> bool:
-        """Whether any of the runs was loaded from outside."""
+        """True if a run was loaded from outside."""
         return any(run.load is not None for run in self.runs)
 
     @cached_property
     def has_services(self) -> bool:
-        """Whether any of them had a service beside it."""
+        """True if a run had a service beside it."""
         return any(run.services for run in self.runs)
 
     @cached_property
     def has_latencies(self) -> bool:
-        """Whether operations of any of them were timed."""
+        """True if operations of a run were timed."""
         return self.has_load or self.any_worker_has("latency")
 
     @cached_property
@@ -64,7 +64,7 @@ class Rows:
         return [each for record in self.records if record is not None for each in record.workers]
 
     def any_worker_has(self, name: str) -> bool:
-        """Whether that field of any worker is neither None nor empty.
+        """Return True if that field of a worker is neither None nor empty.
 
         Most journals have no figure of some kinds, and a look at each run takes longer than this.
         """

@@ -76,7 +76,7 @@ class Arm:
 
     @property
     def without_gil(self) -> bool:
-        """Whether it is a build of Python that runs without the GIL."""
+        """True for a build of Python that runs without the GIL."""
         return self.expected.gil_enabled is False
 
     @property

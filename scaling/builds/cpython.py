@@ -109,7 +109,7 @@ class Interpreter:
         return "+".join(made) or "-O3"
 
     def comparable_with(self, other: Interpreter) -> bool:
-        """Whether two interpreters differ only in the GIL, as far as known."""
+        """Return True if two interpreters differ only in the GIL, as far as known."""
         mine = (self.version, self.origin, self.pgo, self.lto, self.compiler, self.debug)
         return mine == (
             other.version, other.origin, other.pgo, other.lto, other.compiler, other.debug,

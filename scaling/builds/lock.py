@@ -139,12 +139,12 @@ def _optional(
 
 
 def _holds(folder: Path, file: Path) -> bool:
-    """Whether a folder is the project of this lock file."""
+    """Return True if a folder is the project of this lock file."""
     return file.resolve().is_relative_to(folder.resolve())
 
 
 def _is_of_index(package: Package, indexes: set[str]) -> bool:
-    """Whether a package comes from PyPI or an index that uv is set to."""
+    """Return True if a package comes from PyPI or an index that uv is set to."""
     files = [*(package.wheels or ()), *([package.sdist] if package.sdist else ())]
     if package.version is None or not files or any(each.path for each in files):
         return False

@@ -57,12 +57,12 @@ class PreparedArm:
 
     @property
     def is_python(self) -> bool:
-        """Whether it is a build of CPython."""
+        """True for a build of CPython."""
         return isinstance(self.arm.build, Build)
 
     @property
     def is_there(self) -> bool:
-        """Whether it is installed, which a runtime may not be."""
+        """True if the interpreter or runtime is installed: a runtime may be missing."""
         return self.is_python or self.runtime is not None
 
 

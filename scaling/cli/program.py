@@ -163,7 +163,7 @@ else:
 @Parameter(name="*", group=heading(OF_YOURS))
 @dataclass(frozen=True, kw_only=True)
 class StudyAsked:
-    """What the command line asks: the study, and the environments that it needs."""
+    """A study as asked on the command line, and the environments that it needs."""
 
     flags: Flags = field(default_factory=dict)
     path: Annotated[tuple[Path, ...], DIR] = ()

@@ -145,7 +145,7 @@ def document(study: Study, drawn: "Sequence[Drawing]" = (), plots: str = "") -> 
 
 
 def _about(study: Study) -> Iterator[str]:
-    """When, how and where a study was measured."""
+    """Date, version, runs and machine of a study."""
     line, runs = study.line, study.runs
     made = "Simulated" if line.simulated else "Measured"
     day = f" on {line.started_at[:10]}" if line.started_at else ""

@@ -235,7 +235,7 @@ def _grids(shown: pd.DataFrame) -> Iterator[Grid]:
 
 
 def is_index(file: Path) -> bool:
-    """Whether a file is an index page. Raises `UsageError` if it cannot be read."""
+    """Return True if a file is an index page. Raises `UsageError` if it cannot be read."""
     return file.is_file() and f"<title>{TITLE}" in text_in(file)
 
 

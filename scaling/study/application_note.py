@@ -1,4 +1,4 @@
-"""What decides about runs of a user's application besides parameters: requests and variables."""
+"""Inputs of runs of a user's application besides parameters: requests and variables."""
 
 import os
 from collections.abc import Mapping

@@ -137,7 +137,7 @@ class Kind:
 
     @property
     def expected(self) -> str:
-        """What was expected, for messages."""
+        """The values that are expected, for messages."""
         text = self.noun or TYPES[self.of][0]
         if self.above is not None:
             text += f" above {self.bound(self.above)}"

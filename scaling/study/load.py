@@ -29,7 +29,7 @@ OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s"
 
 
 def is_open_loop(parameters: Mapping[str, object]) -> bool:
-    """Whether the load is an open loop; its rate may still be a name, such as 40%."""
+    """Return True if the load is an open loop; its rate may still be a name, such as 40%."""
     return parameters.get(RATE, CLOSED) != CLOSED
 
 

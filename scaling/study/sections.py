@@ -33,16 +33,16 @@ class Scope(Protocol):
         """Those of some cells that have a value of the measure; by default of throughput."""
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
-        """Whether a cell has values in enough of the blocks in which both `ends` have one."""
+        """Return True if a cell has values in enough of the blocks that both `ends` have."""
 
 
 def section_of(cell: Cell) -> Cell:
-    """What the cells of one table have in common: workload, parameters and sizing."""
+    """The common part of the cells of one table: workload, parameters and sizing."""
     return replace(cell, loop="", arm="", model="", workers=0)
 
 
 def curve_of(cell: Cell) -> Cell:
-    """What the cells of one curve have in common: all but N."""
+    """The common part of the cells of one curve: all but N."""
     return replace(cell, workers=0)
 
 
@@ -62,7 +62,7 @@ def without_rate(cell: Cell) -> Cell:
 
 
 def subject_of(cell: Cell) -> Cell:
-    """What cells at several rates have in common: workload, other parameters, sizing and loop."""
+    """The common part of cells at several rates: workload, other parameters, sizing and loop."""
     return replace(section_of(without_rate(cell)), loop=cell.loop)
 
 

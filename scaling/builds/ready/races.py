@@ -36,7 +36,7 @@ class Race(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return f"use {self.fixed} or newer" if self.fixed else self.instead
 
     def concerns(self, version: Version) -> bool:
-        """Whether this version has the race."""
+        """Return True if this version has the race."""
         return not (
             (self.since and version < Version(self.since))
             or (self.fixed and version >= Version(self.fixed))

@@ -54,7 +54,7 @@ class Setting:
 
     @property
     def is_remedy(self) -> bool:
-        """Whether somebody recommends it, or it is a control of such a setting."""
+        """True if somebody recommends the setting, or it is a control of such a one."""
         return bool(self.source)
 
     @property

@@ -64,7 +64,7 @@ RESERVED = "SCALING_"
 @Parameter(name="*", group=heading(YOURS))
 @dataclass(frozen=True, kw_only=True)
 class Needed:
-    """What the import of the application needs."""
+    """Requirements of the import of the application."""
 
     path: Annotated[Path, DIR] = HERE
     """Folder that the application is imported from."""
@@ -109,7 +109,7 @@ class Requests:
 @Parameter(name="*", group=heading(SHOWN))
 @dataclass(frozen=True, kw_only=True)
 class Printed:
-    """What the command prints and writes."""
+    """Output of the command: text and files."""
 
     memory: Annotated[float | None, of_kind(BYTES, group=SHOWN)] = None
     """Print how many workers fit into this amount of memory: 2GiB."""

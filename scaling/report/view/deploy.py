@@ -1,4 +1,4 @@
-"""How to deploy an application: commands, and a program for N loops in threads."""
+"""Deployment of an application: commands, and a program for N loops in threads."""
 
 import shlex
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ SCHEMA = 2  # of the answer as JSON; increase it when a key changes its meaning
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of a study: `otherwise` are the tables if the `answer` has no rows."""
+    """The views of a study: `otherwise` are the tables if the `answer` has no rows."""
 
     sentence: Note
     answer: tuple[Table, ...]

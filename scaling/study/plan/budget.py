@@ -43,7 +43,7 @@ class Blocks(NamedTuple):
 
     @property
     def are_enough(self) -> bool:
-        """Whether these are enough blocks, so that no N is left out for more."""
+        """True if these blocks are enough, so that no N is left out for more."""
         if not self.headline:
             return self.whole >= ENOUGH_BLOCKS
         return self.whole >= FEWEST_FOR_INTERVAL and sum(self) >= ENOUGH_HEADLINE

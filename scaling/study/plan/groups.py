@@ -181,7 +181,7 @@ def _services(cell: Cell, facts: WorkloadFacts) -> Iterator[str]:
 
 
 def _is_command(cell: Cell, facts: WorkloadFacts) -> bool:
-    """Whether the server, or the second part of the stack, is a command that people deploy with."""
+    """Return True if the server, or the second part of the stack, is a deployment command."""
     asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
     return facts.path in COMMANDS and str(asked).rpartition("/")[2] != OWN_SERVER
 
@@ -256,7 +256,7 @@ class Planned:
         return [each for each in cells if each in self._planned]
 
     def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
-        """Whether a cell is planned: it is taken to be valid in every block."""
+        """Return True if a cell is planned: it is taken to be valid in every block."""
         del ends
         return cell in self._planned
 

@@ -138,7 +138,7 @@ def _in_words(cost: Cost) -> str:
 
 
 def reservations(plan: Plan) -> Iterator[str]:
-    """What makes a study smaller or longer than expected, one line each."""
+    """Reasons why a study is smaller or longer than expected, one line each."""
     study = plan.study
     if plan.fitted:
         yield plan.fitted

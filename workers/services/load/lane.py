@@ -202,7 +202,7 @@ class Reporting(asyncio.BufferedProtocol):
 
     @property
     def came_bytes(self) -> int:
-        """How much has come of an answer that is kept."""
+        """Bytes received of an answer that is kept."""
         return 0
 
     @property

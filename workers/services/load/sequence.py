@@ -88,7 +88,7 @@ def saved_names(requests: Sequence[Request]) -> set[str]:
 
 
 def needs_values(request: Request, names: Collection[str]) -> bool:
-    """Whether it has placeholders for values of earlier answers; `names` are all saved ones."""
+    """Return True if it has placeholders for values of earlier answers; `names` are all saved."""
     return any(True for _ in _needed(request, names))
 
 

@@ -1,4 +1,4 @@
-"""Whether a path of an application takes WebSocket connections: one is asked for."""
+"""A question to an application: whether a path takes WebSocket connections."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ type Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
 async def on_websocket(server: BaseServer, path: str) -> str:
-    """Whether a connection to that path is `accepted` or `refused`.
+    """Ask for a connection to that path: it is `accepted` or `refused`.
 
     An ASGI application is called as it is, since its server may have no protocol of WebSockets.
     """
