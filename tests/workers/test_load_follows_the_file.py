@@ -20,6 +20,10 @@ from tests.applications.live import Desk, create_app
 from tests.support.children import captured
 from tests.support.servers import generator_command
 from tests.support.waiting import wait_until
+from workers.services.load.client import Asking
+from workers.services.load.generator import http
+from workers.services.load.request import Request
+from workers.services.load.targets import parse_target
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -108,6 +112,20 @@ def test_websockets_are_kept_or_opened_anew(
     assert found["busy_fraction"] < 0.7
     assert 0 < found["first_byte_ms"]["mean"] <= found["latency_ms"]["mean"]
     assert desk.opened == 4 if kept else desk.opened > found["completed"]
+
+
+def test_each_websocket_of_a_check_is_a_new_one(served: tuple[str, Desk]) -> None:
+    """Whatever headers its request has."""
+    url, desk = served
+    request = Request(websocket="/ws", headers={"connection": "keep-alive"}, send=["a"])
+
+    async def asked_twice() -> None:
+        asking = Asking(parse_target(url, remote=False), http(websockets=True), limit_s=5.0)
+        for _ in range(2):
+            assert (await asking.ask(request)).messages == (b"a?",)
+
+    asyncio.run(asked_twice())
+    assert desk.opened == 2
 
 
 def test_each_pass_through_the_file_has_a_websocket_of_its_own(

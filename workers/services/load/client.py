@@ -28,7 +28,7 @@ from workers.services.load.part import message_of
 from workers.services.load.request import Request
 from workers.services.load.sequence import Answer, NothingThereError, cookies, filled, saved
 from workers.services.load.tally import Window
-from workers.services.load.targets import parse_target
+from workers.services.load.targets import Target, parse_target
 from workers.system import end_with_the_parent
 
 CONNECTIONS = 4  # to each worker, and at least as many for all as the next says
@@ -50,10 +50,10 @@ class Asking(Lane):
 
     __slots__ = ("_came_bytes", "_limit_s", "_settled", "_target")
 
-    def __init__(self, url: str, protocol: ConnectionMaker, limit_s: float) -> None:
+    def __init__(self, target: Target, protocol: ConnectionMaker, limit_s: float) -> None:
         """A request has an answer within `limit_s`, or a failure."""
-        self._target = parse_target(url, remote=False)
-        super().__init__([NOTHING], opener(protocol, self._target), keepalive=True)
+        self._target = target
+        super().__init__([NOTHING], opener(protocol, target), keepalive=True)
         self._limit_s = limit_s
 
     async def ask(self, request: Request) -> Answer:
@@ -61,10 +61,9 @@ class Asking(Lane):
 
         Each WebSocket is a new one.
         """
-        if request.websocket:
-            request = replace(request, headers={**request.headers, "connection": "close"})
-        request = replace(request, line=0)  # failures are named by the check
         message = message_of(request, self._target, keepalive=True, kept=True)
+        closes = message.closes or message.opening is not None
+        message = message._replace(closes=closes, place="")  # the check names the place
         answer = await self._sent(message)
         if answer.failure not in (CLOSED, RESET) or request.websocket:
             return answer
@@ -145,7 +144,8 @@ class Client:
         urls, limit_s = self._asked["urls"], self._asked["answer_s"]
         protocol = http(websockets=any(each.websocket for each in self._requests))
         each = max(CONNECTIONS, AT_LEAST // len(urls))
-        lanes = [Asking(url, protocol, limit_s) for url in urls for _ in range(each)]
+        targets = [parse_target(url, remote=False) for url in urls]
+        lanes = [Asking(target, protocol, limit_s) for target in targets for _ in range(each)]
         try:
             await self._in_sequence(lanes[::each])
             if self._asked["first"]:
@@ -233,12 +233,9 @@ class Client:
 
 
 def _document(answer: Answer) -> dict[str, Any]:
-    return {
-        "headers": answer.headers,
+    return answer._asdict() | {
         "body": b64encode(answer.body).decode(),
-        "status": answer.status,
         "messages": [b64encode(each).decode() for each in answer.messages],
-        "failure": answer.failure,
     }
 
 
