@@ -30,6 +30,10 @@ CONNECT_EACH_S = 0.006
 END_S = 20.0  # after the last instant
 SECRETS_MOST = 100_000  # that are looked for in what an application says
 
+# Fields of `Load` under the names that the generator prints; those of rooms only if it has any.
+PRINTED = ["offered", "completed", "errors", "declined", "busy_fraction", "cpu_s", "processes"]
+PRINTED += ["python", "gil", "loop", "timer", "slice_ns"]
+OF_ROOMS = ("rooms", "delivered_per_s")
 # Histograms of `Load`, and what the generator calls them (`workers.services.load.summary`).
 HISTOGRAMS = {name: name for name in ("latency", "service", "first_byte", "background", "slip")}
 HISTOGRAMS["unfinished"] = "censored"
@@ -70,8 +74,8 @@ class Generator(Client):
         self._in_slices = in_slices
         self._warmup_s = warmup_s
         self._asked = asked
-        command = [program.python, "-m", MODULE, *self._options(program.processes)]
-        super().__init__("the load generator", command, program.environment)
+        options = self._options(program.processes)
+        super().__init__("the load generator", program.python, MODULE, program.environment, options)
         self._is_sending = False
         self._slice_s = self._request_s = 0.0
         self._requests = program.requests
@@ -79,8 +83,6 @@ class Generator(Client):
         self._cpus_found: list[int] = []
         self._closes_ns = 0
         self._cpu_s = 0.0
-        # Nothing is saved unless requests say so and are sent; else it is known with the result.
-        self._saves = any(each.get("save") for each in program.requests)
 
     def start(self) -> None:
         """Start it, on CPUs of its own where it has any."""
@@ -121,7 +123,7 @@ class Generator(Client):
         asked = list(self._requests or requests)
         await self._send({"urls": list(urls), "requests": asked})
         await self._line(CONNECT_S + CONNECT_EACH_S * self._asked.connections)
-        if self._saves:
+        if any(each.get("save") for each in self._requests):  # it is known with the result
             self.secrets = None
         self._cpus_found = cpus_of(each.pid for each in self._tree())
         if self._in_slices:
@@ -186,12 +188,16 @@ class Generator(Client):
         return load
 
     def _load(self, printed: Mapping[str, Any], worker_cpus: list[int] | None) -> Load:
-        """The load with the figures that were printed, most of them under the same names."""
+        """The load with the figures that were printed.
+
+        Raises:
+            KeyError: one of them is missing.
+        """
         windows = printed["windows"]
         fields = msgspec.to_builtins(self._asked)
-        fields |= {name: printed[name] for name in Load.__struct_fields__ if name in printed}
+        fields |= {name: printed[name] for name in PRINTED}
+        fields |= {name: printed.get(name) for name in OF_ROOMS}
         fields |= {
-            "rate_per_s": self._asked.rate_per_s,
             "achieved_per_s": printed["rate_per_s"],
             "windows": [
                 {"answered": each["completed"], "received": each["received"]} for each in windows

@@ -12,6 +12,7 @@ import pytest
 from scaling.journal.record import Load
 from scaling.run.check.application import check_application
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.load_client import LoadError
 from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
 from tests.applications import live
 from tests.support.app_checks import APPLICATIONS, hurry
@@ -120,6 +121,16 @@ def test_what_a_generator_saves_is_not_known_until_its_result(
     generator = Generator(program, Load(), warmup_s=0.0)
     asyncio.run(generator.connect(["http://127.0.0.1:9"], []))
     assert generator.secrets == (set() if known else None)
+
+
+def test_a_result_without_a_figure_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def printed(*_: object) -> bytes:
+        return b'{"secrets": [], "windows": [], "rate_per_s": 1.0}'
+
+    monkeypatch.setattr(Generator, "_line", printed)
+    generator = Generator(GeneratorProgram(python="", environment={}), Load(), warmup_s=0.0)
+    with pytest.raises(LoadError, match="printed no result: 'offered'"):
+        asyncio.run(generator._measured(None))
 
 
 REQUESTS = [
