@@ -239,6 +239,13 @@ def workers_folder() -> Path:
     return Path(found.submodule_search_locations[0])
 
 
+def own_environment() -> dict[str, str]:
+    """The variables of a program of `workers` on this Python, wherever it is started: the current
+    folder may have a package of that name, too.
+    """
+    return {"PYTHONPATH": str(workers_folder().parent), "PYTHONSAFEPATH": "1"}
+
+
 @contextmanager
 def workers_path(folder: Path | None = None) -> Iterator[Path]:
     """A folder for a child's PYTHONPATH that contains `workers` only.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.builds.environments import workers_path
+from scaling.builds.environments import own_environment
 from scaling.run.har import SUFFIX, requests_in_har
 from scaling.run.redaction import hide, secrets_in
 from scaling.study.application_note import SentRequests
@@ -101,15 +101,14 @@ def sendable(
 
 def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> str:
     """The output of a program that imports the generator."""
-    with workers_path() as path:
-        answer = subprocess.run(
-            [sys.executable, "-c", program, *arguments],
-            input=given,
-            capture_output=True,
-            text=True,
-            env={"PYTHONPATH": str(path), "PYTHONSAFEPATH": "1"},
-            check=False,
-        )
+    answer = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        env=own_environment(),
+        check=False,
+    )
     if answer.returncode:
         words = answer.stderr.strip().rpartition("\n")[2]
         if "Traceback" in answer.stderr:

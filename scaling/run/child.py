@@ -198,7 +198,7 @@ class _Observed:
                 end_tree(process, self._probe.processes, self._mark)
             finally:
                 if self._run.client:
-                    self._run.client.kill()
+                    self._run.client.stop()
                 talking.cancel()
                 try:
                     self._look(Phase(ENDED))

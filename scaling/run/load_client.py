@@ -26,17 +26,25 @@ class Client:
     """A program that sends requests to the servers of one run, at the phases of its child.
 
     It gets lines of JSON, and prints such lines. What is waited for is cancelled when the child
-    ends; then it is killed and closed. `result` is what it measured, once the window is over.
+    ends; then it is stopped and closed. `result` is what it measured, once the window is over.
     `secrets` are what answers set as cookies, and what was saved of them, in each spelling; None
     where that is not known, or too much to look for.
     """
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """`name` is what messages call it."""
+    def __init__(
+        self,
+        name: str,
+        python: str,
+        module: str,
+        environment: Mapping[str, str],
+        options: Sequence[str] = (),
+    ) -> None:
+        """`name` is for messages."""
         self.result: Load | None = None
         self.secrets: set[str] | None = set()
         self._name = name
-        self._command = command
+        self._module = module
+        self._command = [python, "-m", module, *options]
         self._environment = environment
         self._failure: LoadError | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -76,6 +84,10 @@ class Client:
         """CPU seconds that it has used so far, where anybody asks."""
         return 0.0
 
+    def stop(self) -> None:
+        """End its sending: the child has ended."""
+        self.kill()
+
     def kill(self) -> None:
         """End all its processes at once; harmless when they have ended."""
         # A process that is not reaped yet keeps its number, and with it that of the session.
@@ -85,7 +97,7 @@ class Client:
 
     def close(self) -> None:
         """End it and let go of its streams."""
-        Client.kill(self)
+        self.kill()
         if self._process is not None:
             self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
@@ -120,8 +132,8 @@ class Client:
         assert self._process
         assert self._stderr
         await ended(self._process, GONE_S)
-        Client.kill(self)  # what it has left behind
+        self.kill()  # what it has left behind
         code = self._process.wait()
         self._stderr.seek(0)
         words = self._stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-        return words.removeprefix(f"python -m {self._command[2]}: ") or describe_exit(code)
+        return words.removeprefix(f"python -m {self._module}: ") or describe_exit(code)

@@ -218,7 +218,7 @@ class Tree:
     def _found(self) -> set[int]:
         if self._orphans is None:
             self._orphans = set(with_entry(f"{RUN}={self._mark}"))
-        found = _with_descendants([self._root, *self._orphans])
+        found = _with_descendants({self._root, *self._orphans})
         return {pid for pid in found if Path(f"/proc/{pid}").exists()}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.check.answers import Answer
-from scaling.builds.environments import workers_folder
+from scaling.builds.environments import own_environment
 from scaling.run.load_client import Client, LoadError
 from scaling.run.probe import Phase
 from scaling.run.redaction import spellings
@@ -83,12 +83,7 @@ class CheckClient(Client):
     """The client of one run; `seen` is what was answered."""
 
     def __init__(self, requests: Sequence[Mapping[str, Any]], sending: Sending) -> None:
-        command, path = [sys.executable, "-m", MODULE], str(workers_folder().parent)
-        variables = {
-            "PYTHONPATH": path,
-            "PYTHONSAFEPATH": "1",
-        }  # a user's folder may have `workers`
-        super().__init__("the client of the check", command, variables)
+        super().__init__("the client of the check", sys.executable, MODULE, own_environment())
         self._asked = sending.document(requests)
         self.seen = Answers([[] for _ in requests], [set() for _ in requests])
 
@@ -110,7 +105,7 @@ class CheckClient(Client):
         if self.seen.given_up:  # so the servers may hang: the run is of no more use
             raise LoadError("a request was not answered")
 
-    def kill(self) -> None:
-        """Have it send no more."""
+    def stop(self) -> None:
+        """Have it send no more, and print what came."""
         if self._process:
             self._process.terminate()
