@@ -93,6 +93,8 @@ def test_a_gzipped_journal_may_be_cut_short(tmp_path: Path) -> None:
     file.write_bytes(whole[: len(whole) * 4 // 5])
     found = read_journal(file)
     assert 1 <= len(found.frame) < len(WHOLE) - 1
+    file.write_bytes(gzip.compress(b"".join(WHOLE)[:-1]))  # the last line lacks nothing but its end
+    assert len(read_journal(file).frame) == len(WHOLE) - 1
     file.write_bytes(b"no gzip at all")
     with pytest.raises(UsageError, match="cannot be read"):
         read_journal(file)

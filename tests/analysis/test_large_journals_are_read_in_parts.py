@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import accumulate
 from pathlib import Path
 
 import pandas as pd
@@ -31,7 +32,8 @@ RATES = RatesLine(
     calibrations=[Calibration(workload="echo", baseline=MADE.every_cell[0], peak_per_s=9.0)],
     runs_per_block=4,
 )
-LINES = [*MADE.lines, RATES, CeilingLine(service="origin", requests_per_s=1000.0)]
+CEILING = CeilingLine(service="origin", requests_per_s=1000.0)
+LINES = [*MADE.lines[:2], RATES, *MADE.lines[2:], CEILING]  # rates are in the first part
 RUNS = [line for line in LINES if isinstance(line, RunLine)]
 UNREADABLE = len(LINES) - 2  # the place of a line in the last part
 
@@ -80,8 +82,9 @@ def read_by_three(
 def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
     whole = list(read_split(path, lambda _: None))
     size = path.stat().st_size
-    line = len(encode_line(LINES[0]))
-    for meet in (1, line - 1, line, line + 1, size // 2, size - 1, size, size + 1):
+    begins = accumulate(len(encode_line(each)) for each in LINES[:2])  # of the second, the third
+    near = [begin + by for begin in begins for by in (-1, 0, 1)]
+    for meet in (1, *near, size // 2, size - 1, size, size + 1):
         notes: list[str] = []
         head, *first = read_split(path, notes.append, range(meet))
         again, *second = read_split(path, notes.append, range(meet, size + 1))
