@@ -247,7 +247,7 @@ def explain(
     command = f"scaling explain {shlex.quote(str(results))}"
     if not details:
         say(console, f"Every term of every cell: {command} --details")
-    if (cell := cell_to_profile(study)) is not None:
+    if (cell := cell_to_profile(study, every)) is not None:
         say(console, f"Functions: {command} --hold {HOLD_S} runs {in_words(cell)} for profilers:")
         for line in profiler_commands(cell, HOLD_S):
             say(console, f"  {line}")
@@ -277,12 +277,11 @@ def _require_readings(study: Study, found: pd.DataFrame) -> None:
 # ---------------------------------------------------------------------------------------- profilers
 
 
-def cell_to_profile(study: Study) -> Cell | None:
-    """The cell of CPython that loses most, preferably of threads without the GIL.
+def cell_to_profile(study: Study, cells: pd.DataFrame) -> Cell | None:
+    """The cell of CPython that loses most, preferably of threads without the GIL, by `lost`.
 
     None if only commands and other runtimes have readings.
     """
-    cells = lost(study)
     commands = study.runs.loc[study.runs["outside"], "parameters"].astype(str)
     is_build = cells["arm"].map(lambda arm: isinstance(parse_arm(arm).build, Build)).astype(bool)
     found: list[Cell] = cells.loc[~cells["parameters"].isin(commands) & is_build, "cell"].tolist()

@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.analysis.tables.study import Study
-from scaling.report.explain import cell_to_profile, profiler_commands
+from scaling.journal.record import Cell
+from scaling.report.explain import cell_to_profile, lost, profiler_commands
 from tests.support.children import PATIENCE_S
 from tests.support.cli import Command, environment
 from tests.support.measured import measured_study
@@ -28,15 +29,19 @@ def study(*arms: str, models: tuple[str, ...] = ("threads",)) -> Study:
     ).study
 
 
+def profiled(found: Study) -> Cell | None:
+    return cell_to_profile(found, lost(found))
+
+
 def test_threads_without_the_gil_that_lose_most_are_held() -> None:
-    cell = cell_to_profile(study("3.14", "3.14t", models=("threads", "processes")))
+    cell = profiled(study("3.14", "3.14t", models=("threads", "processes")))
     assert cell is not None
     assert (cell.arm, cell.model, cell.workers) == ("3.14t", "threads", 2)
-    assert cell_to_profile(study("node")) is None
+    assert profiled(study("node")) is None
 
 
 def test_the_commands_fit_the_build_and_name_every_process() -> None:
-    cell = cell_to_profile(study("3.14", "3.14t"))
+    cell = profiled(study("3.14", "3.14t"))
     assert cell is not None
     perf, none = profiler_commands(cell, 60)
     assert perf == "perf record -F 999 -g -p PID -- sleep 30 && perf report"

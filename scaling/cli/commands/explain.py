@@ -80,7 +80,7 @@ def _hold(results: Path, held: Held, seconds: int) -> None:
         UsageError: there is no such study or cell, or the study cannot be run here.
         ScalingError: a run failed.
     """
-    from scaling.report.explain import cell_to_profile, in_words, profiler_commands
+    from scaling.report.explain import cell_to_profile, in_words, lost, profiler_commands
     from scaling.report.files import read
     from scaling.run.app_requests import read_requests_file, requirements_of
     from scaling.run.hold import hold
@@ -93,7 +93,7 @@ def _hold(results: Path, held: Held, seconds: int) -> None:
     if held.requests:
         sent, _ = read_requests_file(held.requests, note, held.host)
     study = read(results, console)
-    cell = cell_to_profile(study)
+    cell = cell_to_profile(study, lost(study))
     if cell is None:
         raise UsageError("explain: --hold needs a cell of CPython at N > 1 with readings")
     paths = [str(folder(each)) for each in held.path]
