@@ -101,6 +101,13 @@ class Plan:
         """Every run, in order."""
         return [run for number in range(self.study.every_block) for run in self.block(number)]
 
+    @property
+    def times(self) -> Counter[Slot]:
+        """The number of runs of each slot in all blocks."""
+        found = Counter(dict.fromkeys(self.slots, self.study.blocks))
+        found.update(dict.fromkeys(self.headline_slots, self.study.headline_blocks or 0))
+        return found
+
     def block(self, number: int) -> list[PlannedRun]:
         """The runs of a block, counted from 0; additional blocks come after the whole ones."""
         slots = self.slots if number < self.study.blocks else self.headline_slots

@@ -1,6 +1,5 @@
 """A plan for the terminal: its cells, what cannot be run and why, and the time that it takes."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.load import RATE, calibration_runs, rate_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.groups import MIB, NOT_COMPARED
+from scaling.study.plan.order import Slot
 from scaling.study.plan.refusals import uneven_shares
 from scaling.study.settle import MUCH, amount, scaled_to
 
@@ -43,8 +43,8 @@ class Cost:
 
 def plan_rows(plan: Plan) -> Iterator[list[str]]:
     """The rows of a plan's table: one for cells that differ only in the number of workers."""
-    times = Counter(run.cell for run in plan.runs if not run.repeat)
     alike: dict[tuple[Cell, str], list[Cell]] = {}
+    times = plan.times
     for each in plan.cells:
         cell = msgspec.structs.replace(each, parameters={}, workers=0)
         facts = plan.workloads[each.workload]
@@ -52,7 +52,7 @@ def plan_rows(plan: Plan) -> Iterator[list[str]]:
         alike.setdefault((cell, label), []).append(each)
     for (cell, label), cells in alike.items():
         counts = ", ".join(dict.fromkeys(_count_in_words(plan, each) for each in cells))
-        runs = [times[each] for each in cells]
+        runs = [times[Slot(each)] for each in cells]
         expected_s = [plan.expected_s(each) for each in cells]
         is_finite = None in expected_s
         seconds = sum(n * (each_s or 0) for n, each_s in zip(runs, expected_s, strict=True))
@@ -74,10 +74,11 @@ def cost_of(plan: Plan) -> Cost:
     for cell in plan.cells:
         if (expected_s := plan.expected_s(cell)) is not None:
             known[cell] = expected_s
-    times = Counter(run.cell for run in plan.runs)
-    runs_s = sum(times[cell] * each_s for cell, each_s in known.items())
-    windowed = sum(times[cell] for cell in known)
-    windows_s = sum(times[cell] * plan.window_s(cell) for cell in known)
+    times = plan.times
+    timed = [(slot.cell, count) for slot, count in times.items() if slot.cell in known]
+    runs_s = sum(count * known[cell] for cell, count in timed)
+    windowed = sum(count for _, count in timed)
+    windows_s = sum(count * plan.window_s(cell) for cell, count in timed)
     calibrating = calibration_runs(plan.calibrations)
     calibration_s = sum(map(plan.calibration_s, calibrating))
     return Cost(
