@@ -45,18 +45,12 @@ def percent(share: float) -> str:
     return f"{whole:,.0f} %" if abs(whole) >= 100 else f"{whole:.{DIGITS}g} %"
 
 
-def percents(shares: Iterable[float]) -> str:
-    """The range of some shares: `3.14 % to 12 %`; one share if both ends read alike."""
-    ordered = sorted(shares)
-    return " to ".join(dict.fromkeys(map(percent, (ordered[0], ordered[-1]))))
-
-
 def spread(shares: Iterable[float]) -> str:
     """The range of differences of equal cells: `±3.14 % to 12 %`; above 100 % `a factor of 3.5`."""
     ordered = sorted(shares)
     least, most = ordered[0], ordered[-1]
     if most < 1:
-        return f"±{percents(ordered)}"
+        return f"±{' to '.join(dict.fromkeys((percent(least), percent(most))))}"
     if least < 1:
         return f"±{percent(least)} to a factor of {_factor(most)}"
     return f"a factor of {' to '.join(dict.fromkeys((_factor(least), _factor(most))))}"

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from scaling.builds import cache, uv_tool
 
 FAILED = re.compile(r"Failed to (?:download and )?build `([\w.-]+)(?:==([^`\s]+))?")
@@ -36,7 +38,7 @@ def build_failure(stderr: str) -> BuildFailure | None:
     found = FAILED.search(stderr)
     if found is None:
         return None
-    name = re.sub(r"[-_.]+", "-", found[1]).lower()
+    name = canonicalize_name(found[1])
     return BuildFailure(name, found[2] or "", reason_in(stderr[found.end() :]))
 
 

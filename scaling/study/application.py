@@ -17,7 +17,7 @@ from scaling.study.app_options import DEFAULT_RATE, AppAsked
 from scaling.study.definition import WorkloadEntry
 from scaling.study.file import StudyFile, read_study
 from scaling.study.kinds import GRID
-from scaling.study.load import CLOSED
+from scaling.study.load import CLOSED, RATE
 
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
 WSGI = "wsgi"
@@ -68,7 +68,7 @@ def _entries(asked: AppAsked, with_gil: tuple[str, ...], free: str) -> Iterator[
     yield from _loaded(asked, at_all, arms=with_gil, models=processes)
     if asked.mixed:
         yield from _loaded(asked, at_all, arms=(free,), models=mixed_models(asked.mixed))
-    beside = {**shared, "rate_per_s": [rate for rate in shared["rate_per_s"] if rate != GRID]}
+    beside = {**shared, RATE: [rate for rate in shared[RATE] if rate != GRID]}
     if asked.full and not is_wsgi:
         # The ladder: effects of allocator, build and GIL on threads. Then the other loop.
         yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
@@ -110,8 +110,8 @@ def _loaded(
     if asked.rates or asked.full:
         yield _entry(parameters, **lists)
         return
-    yield _entry({**parameters, "rate_per_s": [CLOSED]}, **lists)
-    at_rate = _entry({**parameters, "rate_per_s": [DEFAULT_RATE]}, **lists)
+    yield _entry({**parameters, RATE: [CLOSED]}, **lists)
+    at_rate = _entry({**parameters, RATE: [DEFAULT_RATE]}, **lists)
     yield replace(at_rate, workers=_most(asked))
 
 
@@ -133,6 +133,6 @@ def _parameters(asked: AppAsked) -> dict[str, Any]:
         "budgets": ",".join(asked.budgets),
         # The packages that the children need follow from the server.
         "server": GTHREAD if asked.interface == WSGI else "loops",
-        "rate_per_s": [CLOSED, *rates, *with_grid],
+        RATE: [CLOSED, *rates, *with_grid],
     }
     return values if asked.connections is None else values | {"connections": asked.connections}

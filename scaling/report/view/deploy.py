@@ -11,7 +11,7 @@ from scaling.analysis.tables.study import Study, counting_lines
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
 from scaling.base.models import is_mixed, model_of, processes_of, workers_each
-from scaling.builds.arms import settings_of
+from scaling.builds.arms import build_of, settings_of
 from scaling.builds.settings.setting import GTHREAD
 from scaling.journal.record import Cell, RunLine
 from scaling.report.render.grid import Heading
@@ -54,7 +54,7 @@ def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
     Several processes of the program for N loops share its port: the kernel divides connections.
     """
     variables = [variable for each in settings_of(cell.arm) for variable in each.variables]
-    python = f"python{cell.arm.partition('+')[0]}"
+    python = f"python{build_of(cell.arm)}"
     line = " ".join([*variables, python, _arguments(cell, interface, parameters)])
     if is_mixed(cell.model) and interface != WSGI:
         numbers = " ".join(map(str, range(1, processes_of(cell.model, cell.workers) + 1)))

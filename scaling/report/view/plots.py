@@ -27,7 +27,7 @@ from scaling.report.view.answer import of_threads
 from scaling.report.view.declare import SEPARATOR, named, tone
 from scaling.report.view.notes import machine_text
 from scaling.study.presets import FEWEST_FOR_INTERVAL
-from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
+from scaling.study.questions import CPU, CPU_OF_ALL, MEMORY, OVER_PROCESSES, P99, THROUGHPUT
 from scaling.study.settle import scaled_to
 
 type Pictures = Iterator[tuple[str, Picture]]  # of each subject
@@ -206,7 +206,7 @@ def _curves(plot: Plot, study: Study, found: pd.DataFrame, xlabel: str, **more: 
             title=f"{found['name'].iloc[0]}: {plot.title}",
             caption=caption(study),
             xlabel=xlabel,
-            medians=medians[[name for name in DRAWN if name in medians]],
+            medians=medians.filter(DRAWN),
             runs=runs.assign(y=runs["value"] * shown.factor),
             colours=arm_colours(study.line.arms),
             **what | more,
@@ -363,7 +363,7 @@ PLOTS = (
     _of_ratios("settings", "What a setting changes", "setting"),
     _of_ratios("loops", "Loops over asyncio", "loop", "runtime"),
     Plot("losses", "where the time goes", losses, LOSS.format(WHOLE.name)),
-    Plot("cpu-by-part", "CPU time by part", parts, "stack_cpu_s_per_op"),
+    Plot("cpu-by-part", "CPU time by part", parts, CPU_OF_ALL),
     Plot("trade", "throughput against memory", trade, THROUGHPUT, where=IS_CLOSED),
 )
 

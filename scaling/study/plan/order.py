@@ -20,12 +20,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from itertools import chain
 from typing import NamedTuple, Self
 
-from msgspec.structs import replace
-
 from scaling.base.models import PROCESSES, THREADS
 from scaling.builds.arms import parse_arm
 from scaling.journal.record import Cell, Key, ParameterValue, Region
 from scaling.study.load import RATE, is_open_loop, middle
+from scaling.study.sections import curve_of
 
 # Order version, recorded in each journal (`StudyLine.order`); increase it when the order changes.
 ORDER = 3
@@ -232,7 +231,7 @@ def _curves(cells: Sequence[Cell]) -> list[list[Cell]]:
     """The cells that differ in N alone."""
     curves: dict[Cell, list[Cell]] = {}
     for cell in cells:
-        curves.setdefault(replace(cell, workers=0), []).append(cell)
+        curves.setdefault(curve_of(cell), []).append(cell)
     return list(curves.values())
 
 
