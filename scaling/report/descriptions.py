@@ -77,7 +77,7 @@ def environment_text(of: Study) -> str:
         "seed": study.seed,
         "controls": of.soundness.status,
         **({"simulated": True} if study.simulated else {}),
-        "command": command(study) if study_file(study) else None,
+        "command": command(study) if study.study.get("workloads") else None,
         "machine": _machine(study.machine),
         "arms": {name: _arm(arm) for name, arm in study.arms.items()},
         "services": [msgspec.to_builtins(each) for each in of.ceilings],

@@ -130,8 +130,8 @@ def studies(published: Path) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def ratios(published: Path) -> pd.DataFrame:
-    """The headline ratios of the studies in `published`/MACHINE/STUDY, a row each.
+def ratios(known: pd.DataFrame) -> pd.DataFrame:
+    """The headline ratios of these `studies`, a row each.
 
     They are of threads without the GIL. Controls are left out, and so are studies that are void or
     simulated. Columns are those of `comparison.csv`, the interval as `low`, `high`, `n`; those of
@@ -140,8 +140,7 @@ def ratios(published: Path) -> pd.DataFrame:
     Raises:
         UsageError: a file of a study cannot be read.
     """
-    known = studies(published).to_dict("records")
-    there = [row for row in known if (row["folder"] / COMPARISON).exists()]
+    there = [row for row in known.to_dict("records") if (row["folder"] / COMPARISON).exists()]
     parts = [_ratios_of(row) for row in there] or [pd.DataFrame(columns=COLUMNS, dtype=object)]
     every = pd.concat(parts, ignore_index=True)
     measure = every["measure"].str.replace(" at .*", "", regex=True)
@@ -202,7 +201,8 @@ def index_page(published: Path) -> str:
     Raises:
         UsageError: a file of a study cannot be read.
     """
-    shown = ratios(published)
+    known = studies(published)
+    shown = ratios(known)
     counted = counts(shown)
     of_words = counted.drop(columns=["heading", "cases"]).to_dict("records")
     return html(
@@ -211,7 +211,7 @@ def index_page(published: Path) -> str:
             QUESTION,
             about=[f"{plural(shown['page'].nunique(), 'study')}."],
             answer=list(COUNTS.grids(None, counted.assign(words=[*map(_in_words, of_words)]))),
-            details=[*_grids(shown), *STUDIES.grids(None, studies(published))],
+            details=[*_grids(shown), *STUDIES.grids(None, known)],
         )
     )
 

@@ -47,12 +47,14 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
     study = read(results, console)
     journal = study.path
     assert journal is not None
-    _refuse_others(folder, unpacked(journal), replace=replace)
+    packed = _packed(journal, folder, replace=replace)
 
     def write() -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as made:
-            _copy(journal, folder, Path(made))
+            Path(made, PUBLISHED_NAME).write_bytes(packed)
+            if (journal.parent / CHECK_FILE).is_file():
+                shutil.copyfile(journal.parent / CHECK_FILE, Path(made, CHECK_FILE))
             _refuse_names(Path(made))
             write_descriptions(study, Path(made))
             write_all(study, Path(made), PAGE, ["svg"], PLOTS)
@@ -64,28 +66,25 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
     say(console, f"published: {folder}, with {plural(pictures, 'plot')}")
 
 
-def _copy(journal: Path, folder: Path, made: Path) -> None:
-    """Pack the journal into `made`, and copy the check beside it.
+def _packed(journal: Path, folder: Path, *, replace: bool) -> bytes:
+    """The journal as it is published in `folder`.
 
-    The same lines give the same bytes: they have no time and no file name, and a packed journal in
-    `folder` with these lines is kept, since versions of zlib pack differently.
+    The same lines give the same bytes: they have no time and no file name, and a packed journal
+    with these lines is kept, since versions of zlib pack differently.
+
+    Raises:
+        UsageError: the folder has another study, or other files.
     """
     lines, there = unpacked(journal), folder / PUBLISHED_NAME
-    is_there = there.is_file() and unpacked(there) == lines
-    packed = there.read_bytes() if is_there else gzip.compress(lines, compresslevel=9, mtime=0)
-    (made / PUBLISHED_NAME).write_bytes(packed)
-    if (journal.parent / CHECK_FILE).is_file():
-        shutil.copyfile(journal.parent / CHECK_FILE, made / CHECK_FILE)
-
-
-def _refuse_others(folder: Path, lines: bytes, *, replace: bool) -> None:
-    """Raise `UsageError` for a folder with another study, or with other files."""
-    published = folder / PUBLISHED_NAME
-    if published.is_file():
-        if not replace and not lines.startswith(unpacked(published)):
+    if there.is_file():
+        known = unpacked(there)
+        if known == lines:
+            return there.read_bytes()
+        if not replace and not lines.startswith(known):
             raise UsageError(f"{folder} has another study: name another folder, or use --replace")
     elif folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder} has other files: give each study a folder of its own")
+    return gzip.compress(lines, compresslevel=9, mtime=0)
 
 
 def _take_its_place(made: Path, folder: Path) -> None:

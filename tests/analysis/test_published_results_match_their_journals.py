@@ -22,14 +22,14 @@ from scaling.analysis.tables.words import SCALES
 from scaling.journal.check_file import CHECK_FILE
 from scaling.report.descriptions import write_descriptions
 from scaling.report.files import PLOTS, TABLES, document, write_csv
-from scaling.report.index import ratios
-from scaling.report.programs import FILE_NAME, PROGRAMS, programs
+from scaling.report.index import ratios, studies
 from scaling.report.publish import PAGE, PUBLISHED
 from scaling.report.render.document import html, markdown
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings
 from tests.support.claims import page as claims_page
 from tests.support.pages import TEXTS
+from tests.support.programs_picture import FILE_NAME, PROGRAMS, programs
 from tests.support.published import FOLDERS, alike, name_of, read, study_of
 from tests.support.published import PUBLISHED as ALL
 from tests.support.quotes import bare_in, comments_in, corrected, figures, without_code
@@ -155,7 +155,7 @@ def test_every_plot_of_a_text_is_what_its_journal_draws_now(picture: str, tmp_pa
 
 
 def test_the_picture_of_all_programs_is_that_of_the_latest_tables(tmp_path: Path) -> None:
-    rows = ratios(ALL)
+    rows = ratios(studies(ALL))
     before = rows.assign(date="2000-01-01", ratio=9.0)
     picture = programs(pd.concat([before, rows], ignore_index=True))
     drawn = tmp_path / FILE_NAME

@@ -10,7 +10,7 @@ import pytest
 
 from scaling.analysis.tables.words import OPEN, RATE
 from scaling.base.errors import UsageError
-from scaling.report.index import HEADINGS, index_page, is_index, ratios, write_index
+from scaling.report.index import HEADINGS, index_page, is_index, ratios, studies, write_index
 from scaling.report.publish import PAGE
 from scaling.report.render.svg import svg
 from tests.support import rule_picture
@@ -66,7 +66,7 @@ def test_it_is_what_is_written_now_small_valid_and_loads_nothing() -> None:
         found = one(rows, heading=heading)
         assert all(int(figure) == found[column] for figure, column in quoted)
         assert f"{heading} {found['cases']}" in page.root.words
-    shown = ratios(PUBLISHED)
+    shown = ratios(studies(PUBLISHED))
     words = shown.loc[shown["heading"] == "Throughput over processes", "word"]
     assert words.isin([OPEN, ""]).mean() <= 1 / 6, "few comparisons with processes are open"
 
@@ -97,9 +97,9 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
         assert done.stdout == f"published: published/{place}, with 0 plots\n"
     write_index(root)
     shown = Outline((root / PAGE).read_text(encoding="utf-8"))
-    assert all(each in shown.root.words for each in ratios(root)["said"])
+    assert all(each in shown.root.words for each in ratios(studies(root))["said"])
     assert "void" in shown.root.words
-    assert "flat" not in set(ratios(root)["study"])
+    assert "flat" not in set(ratios(studies(root))["study"])
     assert links(shown) >= {
         f"{each}/{PAGE}" for each in ("epyc/compare", "another%20one/scale", "epyc/flat")
     }
@@ -120,8 +120,8 @@ def test_publish_writes_it_anew_where_there_is_one_and_no_other_page(
             write_index(root)
         broken.write_text(text)
     (root / "epyc" / "compare" / "comparison.csv").unlink()
-    assert set(ratios(root)["machine"]) == {"another one"}
+    assert set(ratios(studies(root))["machine"]) == {"another one"}
     about = root / "another one" / "scale" / "environment.json"
     about.write_text(json.dumps(json.loads(about.read_text()) | {"simulated": True}))
-    assert ratios(root).empty
+    assert ratios(studies(root)).empty
     assert index_page(tmp_path / "measured").count("<table") == 0, "without a study it is a page"

@@ -21,11 +21,11 @@ from scaling.builds.settings.setting import Setting
 from scaling.cli import COMMANDS
 from scaling.cli.program import EXAMPLE, app
 from scaling.report.index import write_index
-from scaling.report.programs import write_programs
 from scaling.study.definition import ENTRY_LISTS, OPTIONS, Option
 from scaling.study.file import built_in_studies, built_in_summary
 from scaling.study.services import SERVICES
 from tests.support.children import ROOT
+from tests.support.programs_picture import write_programs
 from tests.support.quotes import corrected, figures, printed_counts
 from tests.support.rule_picture import write_rule_picture
 from tests.support.tables import PUBLISHED

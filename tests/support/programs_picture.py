@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from scaling.journal.protected_write import write_text
-from scaling.report.index import ratios
+from scaling.report.index import ratios, studies
 from scaling.report.view.declare import tone
 from scaling.study.questions import CPU, MEMORY, OVER_PROCESSES
 
@@ -60,5 +60,5 @@ def write_programs(published: Path) -> None:
     """
     from scaling.report.render.svg import svg  # with Matplotlib
 
-    drawn = svg(programs(ratios(published)).figure, FILE_NAME, PROGRAMS)
+    drawn = svg(programs(ratios(studies(published))).figure, FILE_NAME, PROGRAMS)
     write_text(published / FILE_NAME, drawn, again="nox -s quotes")

@@ -1,6 +1,6 @@
 """The view of a study: its sentence, answer, notes and other tables, by its first question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class View:
 
     def answers(self, study: Study) -> list[Grid]:
         """The tables of the answer."""
-        return self._grids(self.answer, study) or self._grids(self.otherwise, study)
+        return _grids(self.answer, study) or _grids(self.otherwise, study)
 
     def more(self, study: Study, *, wide: bool) -> Iterator[Grid]:
         """All other tables, with those that are too `wide` for a terminal if asked for."""
@@ -53,8 +53,6 @@ class View:
 
     def record(self, study: Study) -> dict[str, Any]:
         """The answer for JSON, with the rows that the tables show."""
-        has_answer = any(len(each.selected(study)) for each in self.answer)
-        tables = self.answer if has_answer else self.otherwise
         found = read_check(study.folder)
         check = {"check": msgspec.to_builtins(found) if found else None}
         return {
@@ -64,11 +62,16 @@ class View:
             "controls": study.soundness.status,
             "notes": self.said(study),
             **(check if "application" in study.line.study else {}),
-            "tables": {each.title: rows for each in tables if (rows := each.records(study))},
+            "tables": _records(self.answer, study) or _records(self.otherwise, study),
         }
 
-    def _grids(self, tables: tuple[Table, ...], study: Study) -> list[Grid]:
-        return [grid for each in tables for grid in each.grids(study)]
+
+def _grids(tables: Iterable[Table], study: Study) -> list[Grid]:
+    return [grid for each in tables for grid in each.grids(study)]
+
+
+def _records(tables: Iterable[Table], study: Study) -> dict[str, list[dict[str, Any]]]:
+    return {each.title: rows for each in tables if (rows := each.records(study))}
 
 
 STUDY = View(sentence, ANSWER, (OTHERS,), DETAILS)
