@@ -45,6 +45,7 @@ paths = sysconfig.get_paths()
 print(json.dumps([[paths["purelib"], paths["platlib"]], importlib.machinery.EXTENSION_SUFFIXES]))
 """
 
+type Installed = tuple[Mapping[str, Distribution], Sequence[str]]
 type Progress = Callable[[int, int], None]
 """Called with the number of imported distributions, and of all."""
 
@@ -75,7 +76,7 @@ def examine(
         folder = temporary / "environment"
         python = make_empty(interpreter, folder)
         found = _installed(packages, entries, python, interpreter.build, build=build, say=say)
-        found = _all_imported(found, python, interpreter, say, {}, progress)
+        found = _all_imported(found, _there(python), python, interpreter, say, {}, progress)
         (folder / FOUND).write_bytes(msgspec.json.encode(found))
         return folder
 
@@ -107,13 +108,13 @@ def examine_installed(python: Path, interpreter: Interpreter, *, say: Say) -> Re
 
     `interpreter` has the facts of its `python`. The result is not kept: packages may change.
     """
-    there, _ = _there(python)
+    there = _there(python)
     packages = [
-        Package(name=name, version=each.version, has="pure") for name, each in there.items()
+        Package(name=name, version=each.version, has="pure") for name, each in there[0].items()
     ]
     found = [
         msgspec.structs.replace(each, has="wheel") if each.extensions else each
-        for each in _all_imported(packages, python, interpreter, say, NO_BYTECODE)
+        for each in _all_imported(packages, there, python, interpreter, say, NO_BYTECODE)
     ]
     return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
 
@@ -161,6 +162,7 @@ def _why_not_built(package: Package, build: str, stderr: str) -> str:
 
 def _all_imported(
     packages: Collection[Package],
+    installed: Installed,
     python: Path,
     interpreter: Interpreter,
     say: Say,
@@ -171,7 +173,7 @@ def _all_imported(
 
     `variables` are added to those of a child.
     """
-    there, suffixes = _there(python)
+    there, suffixes = installed
     modules = {
         name: extension_modules(map(str, each.files or ()), suffixes)
         for name, each in there.items()
@@ -197,8 +199,8 @@ def _all_imported(
         return found
 
 
-def _there(python: Path) -> tuple[Mapping[str, Distribution], Sequence[str]]:
-    """The distributions installed for `python`, by name, and the endings of extension modules."""
+def _there(python: Path) -> Installed:
+    """The distributions installed for `python` by name, and the suffixes of extension modules."""
     answer = subprocess.run(
         [str(python), "-I", "-c", WHERE], capture_output=True, text=True, check=True
     )
