@@ -130,12 +130,11 @@ def drive(
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
     """
-    work = _Work(plan, journal, execute, judge, display, extra)
+    work = _Work(plan, journal, execute, judge, display, extra, deque(steps))
     for line in journal.runs:  # each is read from the journal and judged once
         work.learn(line, judge(line))
     # Of a workload that is given up now, a run that is left may yet succeed.
     work.to_do.extend(work.replay.missing(plan.together(plan.runs)))
-    work.steps.extend(steps)
     display.begin(work.counts)
     if extra is not None:
         extra.grant(work.left.seconds)
@@ -164,8 +163,8 @@ class _Work:
     judge: Judge
     display: Display
     extra: ExtraTime | None
+    steps: deque[Step]
     to_do: deque[Batch] = field(default_factory=deque)
-    steps: deque[Step] = field(default_factory=deque)
     replay: Replay = field(default_factory=Replay)
     _was_busy: bool = False
     _valid_though_busy: set[Key] = field(default_factory=set)
