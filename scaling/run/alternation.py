@@ -11,7 +11,6 @@ By `python -m tests.benchmarks alternation` a ratio scatters less than half as m
 import asyncio
 import contextlib
 import math
-import random
 import statistics
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -171,34 +170,28 @@ class Member[T]:
 
 
 def in_turn[T](
-    jobs: Callable[[ExitStack], Sequence[Job[T]]],
-    window_s: float,
-    source: random.Random,
+    jobs: Callable[[ExitStack], Sequence[Job[T]]], window_s: float
 ) -> tuple[list[T], Disturbance]:
     """Do these runs in turn; return what they return, and what disturbed them all.
 
     `jobs` makes them, and what they need until the end of the stack. Each has `window_s` of slices.
-    `source` says who is first. Whatever a job raises ends all of them. If this process is stopped
-    for long meanwhile, all are made and done again. What a run does out of turn counts as a
-    disturbance.
+    They take turns in their order, then in the reverse order, and so on. Whatever a job raises ends
+    all of them. If this process is stopped for long meanwhile, all are made and done again. What a
+    run does out of turn counts as a disturbance.
 
     Raises:
         OSError: no process can be started to watch over them.
     """
     while True:
         with ExitStack() as needed, Watcher(f"{RUN}={mark_of_driver()}") as watcher:
-            found = asyncio.run(_in_turn(jobs(needed), window_s, source))
+            found = asyncio.run(_in_turn(jobs(needed), window_s))
         if not watcher.ended_runs:
             return found
 
 
-async def _in_turn[T](
-    jobs: Sequence[Job[T]],
-    window_s: float,
-    source: random.Random,
-) -> tuple[list[T], Disturbance]:
+async def _in_turn[T](jobs: Sequence[Job[T]], window_s: float) -> tuple[list[T], Disturbance]:
     members = [Member(job) for job in jobs]
-    order = sorted(members, key=lambda _: source.random())
+    order = [*members]
     try:
         for member in order:
             await member.give({})

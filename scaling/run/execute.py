@@ -1,6 +1,5 @@
 """From planned runs to lines of the journal."""
 
-import random
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -101,18 +100,19 @@ class Executor:
             return [(msgspec.structs.replace(line, alone=why), raw) for line, raw in found]
 
     def _in_turn(self, planned: Sequence[PlannedRun]) -> list[Done]:
-        first = planned[0]
-        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{first.attempt}"
+        first, order = planned[0], self._plan.turn_order(planned)
         jobs: list[_Job] = []
 
         def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, None]]]:
-            jobs[:] = [self._job(each, services, in_slices=True) for each in planned]
+            jobs[:] = [self._job(each, services, in_slices=True) for each in order]
             return [each.in_turn for each in jobs if each.run]
 
-        _, seen = in_turn(make, self._plan.window_s(first.cell), random.Random(seed))
+        _, seen = in_turn(make, self._plan.window_s(first.cell))
+        lines = [each.line(self._plan, alone=None) for each in jobs]
+        lines.sort(key=lambda done: done[0].position)
         return [
             (msgspec.structs.replace(line, disturbance=seen, group=first.position), raw)
-            for line, raw in (each.line(self._plan, alone=None) for each in jobs)
+            for line, raw in lines
         ]
 
     def __call__(self, planned: PlannedRun) -> Done:

@@ -1,5 +1,6 @@
 """Cells whose ratio is asked for are measured in turn; groups follow from the ratios alone."""
 
+import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from scaling.study.plan.groups import (
     memory_bytes,
     ratio_edges,
 )
-from scaling.study.plan.order import IN_GROUPS, ORDER, Slot
+from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, Slot
 from tests.support.descriptions import COMPUTE, ECHO
 from tests.support.driving import Machine, Pretended, doubts, driven, opened
 from tests.support.plans import planned
@@ -103,6 +104,27 @@ def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_fr
     assert [8, 0] in of
     assert not any(CELLS[a].workers != CELLS[b].workers for a, b in of)
     assert not any(a == b for a, b in of)
+
+
+def test_cells_of_a_headline_ratio_are_neighbours_in_every_turn() -> None:
+    """Each other order is drawn, too."""
+    models, arms = ("threads,processes",), ("3.14,3.14+mimalloc,3.14t",)
+    plan = planned(workloads=TURNING, workers=("2",), arm=arms, model=models, blocks=30)
+    assert ("threads", "processes") in {(a.cell.model, b.cell.model) for a, b, *_ in plan.headlines}
+    *_, of, over = slots = max(plan.groups, key=lambda group: len(group.slots)).slots
+    plan = dataclasses.replace(plan, headlines=(Edge(of, over, headline=True),))
+    orders = set()
+    for block in range(30):
+        runs = next(each for each in plan.together(plan.block(block)) if of in {*slots_of(each)})
+        order = slots_of(plan.turn_order(runs))
+        assert {*order} == {*slots}
+        assert abs(order.index(of) - order.index(over)) == 1
+        orders.add(order)
+    assert {order[0] for order in orders} == {*slots}
+
+
+def slots_of(runs: Sequence[PlannedRun]) -> tuple[Slot, ...]:
+    return tuple(run.slot for run in runs)
 
 
 def test_what_is_not_measured_in_turn_has_a_reason() -> None:

@@ -1,7 +1,6 @@
 """What disturbed one run of a group disturbed all of them, and each of their lines says so."""
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -13,6 +12,7 @@ from scaling.journal.record import Disturbance
 from scaling.run.child import Child, Ending, Run
 from scaling.run.execute import Executor
 from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import Slot
 from tests.support import driving
 from tests.support.descriptions import ECHO
 from tests.support.plans import planned
@@ -22,7 +22,7 @@ OF_ONE, OF_ALL = Disturbance(steal_fraction=0.25), Disturbance(steal_fraction=0.
 type Jobs = Callable[[ExitStack], Sequence[Callable[[Any], Coroutine[Any, Any, None]]]]
 
 
-def in_turn(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[None], Disturbance]:
+def in_turn(jobs: Jobs, window_s: float) -> tuple[list[None], Disturbance]:
     """Does them one after the other."""
     with ExitStack() as needed:
         return [asyncio.run(job(None)) for job in jobs(needed)], OF_ALL
@@ -66,19 +66,21 @@ def test_every_run_has_what_disturbed_its_group_and_the_place_of_it(
         assert all(line.disturbance == OF_ALL for line in lines)
 
 
-def test_who_is_first_is_drawn_anew_for_each_group_of_each_block_and_attempt(
+def test_the_order_of_turns_is_drawn_anew_for_each_group_of_each_block_and_attempt(
     plan: Plan, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[float] = []
+    drawn: list[tuple[Slot, ...]] = []
 
-    def draw(jobs: Jobs, window_s: float, source: random.Random) -> tuple[list[None], Disturbance]:
-        drawn.append(source.random())
-        return in_turn(jobs, window_s, source)
+    def noted(jobs: Jobs, window_s: float) -> tuple[list[None], Disturbance]:
+        with ExitStack() as needed:
+            made: Sequence[Any] = jobs(needed)
+            drawn.append(tuple(job.__self__.planned.slot for job in made))
+        return in_turn(jobs, window_s)
 
-    monkeypatch.setattr("scaling.run.execute.in_turn", draw)
+    monkeypatch.setattr("scaling.run.execute.in_turn", noted)
     (first, second), (of_next, _) = (plan.together(plan.block(block)) for block in range(2))
-    again = tuple(run.at(2) for run in first)
-    for runs in (first, second, of_next, again, first):
-        executor.together(runs)
-    assert drawn[-1] == drawn[0]  # it is that of the study's seed
-    assert len({*drawn}) == 4
+    for runs in (first, second, of_next, first):
+        for attempt in range(1, 5):
+            executor.together([run.at(attempt) for run in runs])
+    assert drawn[-4:] == drawn[:4]  # it is that of the study's seed
+    assert min(len({*drawn[at : at + 4]}) for at in (0, 4, 8)) > 1

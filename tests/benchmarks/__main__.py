@@ -13,6 +13,7 @@ from tests.benchmarks.figure import Effort
 BENCHMARKS = {
     "bare": "what the harness costs: echo in it over echo on a bare loop",
     "alternation": "how much less ratios scatter when their cells take turns",
+    "neighbours": "whether ratios scatter less where their cells are neighbours in a turn",
     "driver": "whether this driver measures what that of another version does",
     "planted": "whether `explain` names a loss that is planted",
     "power": "what words say of losses that are planted",

@@ -129,7 +129,7 @@ def records(
         return _run(cell, window_s, services, in_slices=in_turns, variables=variables)
 
     def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, Ending]]]:
-        return [partial(observed, run(cell, services)) for cell in cells]
+        return [partial(observed, run(cell, services)) for cell in random.sample(cells, len(cells))]
 
     def alone(cell: Mapping[str, Any]) -> Ending:
         with ExitStack() as services:
@@ -138,7 +138,7 @@ def records(
     found: list[Ending] = []
     for _ in range(TRIES):
         if in_turns:
-            found, _seen = in_turn(make, window_s, random.Random())
+            found, _seen = in_turn(make, window_s)
         else:
             found = [alone(cell) for cell in cells]
         measured = [each.record for each in found if each.outcome == "measured" and each.record]

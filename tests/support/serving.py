@@ -1,7 +1,6 @@
 """Runs workloads in fresh children: loaded by a generator, beside services, or in turn."""
 
 import itertools
-import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -137,7 +136,7 @@ def beside_services(
 
 def taking_turns(runs: Iterable[Run], window_s: float) -> tuple[list[Ending], Disturbance]:
     """Do these runs in turn, all alive at the same time."""
-    return in_turn(lambda _: [partial(observed, run) for run in runs], window_s, random.Random(1))
+    return in_turn(lambda _: [partial(observed, run) for run in runs], window_s)
 
 
 def alternated(

@@ -58,7 +58,7 @@ def make(needed):
     return [partial(job, each) for each in cells]
 
 
-found, _ = alternation.in_turn(make, window_s, random.Random(1))
+found, _ = alternation.in_turn(make, window_s)
 print(*made, *found, flush=True)
 """
 

@@ -1,6 +1,7 @@
 """The plan of a settled study: its cells, their groups, the runs of each block, and their time."""
 
 import math
+import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from scaling.study.load import (
 from scaling.study.plan.groups import (
     HAND_OVER_S,
     NOT_ASKED,
+    Edge,
     Group,
     Room,
     alternation_blocker,
@@ -43,6 +45,7 @@ from scaling.study.plan.groups import (
     pair_edges,
     ratio_edges,
     slice_s,
+    turn_order,
 )
 from scaling.study.plan.order import (
     IN_GROUPS,
@@ -78,9 +81,10 @@ class Plan:
 
     The study asks for the first `asked` of the cells; the others are added controls. The cells in
     `repeats` are run twice in each block, as A/A pairs. Every run of a block is in one of the
-    `groups`. Additional blocks of headline groups consist of `headline_slots`, whatever memory is
-    free. `needs` has the most memory of a cell's run, in bytes; `cpus` the CPUs to pin workers to,
-    in order (empty: workers are not pinned). `fitted` says what was left out to fit a time.
+    `groups`; `headlines` are the headline ratios of cells that take turns. Additional blocks of
+    headline groups consist of `headline_slots`, whatever memory is free. `needs` has the most
+    memory of a cell's run, in bytes; `cpus` the CPUs to pin workers to, in order (empty: workers
+    are not pinned). `fitted` says what was left out to fit a time.
     """
 
     study: Study
@@ -93,6 +97,7 @@ class Plan:
     repeats: tuple[Cell, ...] = ()
     groups: tuple[Group, ...] = ()
     headline_slots: tuple[Slot, ...] = ()
+    headlines: tuple[Edge, ...] = ()
     cpus: tuple[int, ...] = ()
     fitted: str = ""
 
@@ -122,6 +127,12 @@ class Plan:
         for run in runs:
             gathered.setdefault((run.block, number[run.slot]), []).append(run)
         return [tuple(each) for each in gathered.values()]
+
+    def turn_order(self, runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+        """The order in which the runs of a group take turns in this attempt at a block."""
+        first = runs[0]
+        seed = f"{self.study.seed}:{first.block}:{first.position}:{first.attempt}"
+        return turn_order(runs, self.headlines, random.Random(seed))
 
     def alone(self, run: PlannedRun) -> str | None:
         """Reason a planned run does not take turns, or None."""
@@ -330,4 +341,5 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
         headline_slots=tuple(
             slot for group in whole for slot in headline_slots(group, edges, of_lone)
         ),
+        headlines=tuple(edge for edge in edges if edge.headline),
     )

@@ -7,6 +7,7 @@ cell that cannot be stopped between slices of its window.
 
 import math
 import os
+import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.builds.runtimes import RUNTIMES
 from scaling.journal.record import Cell, Region, Rounds, WorkloadFacts
 from scaling.study.load import is_open_loop
-from scaling.study.plan.order import AAPair, RegionOf, Slot
+from scaling.study.plan.order import AAPair, PlannedRun, RegionOf, Slot
 from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, every_ratio
 from scaling.study.sections import curve_of, section_of
 from scaling.study.services import SERVICES, beside, in_front
@@ -30,6 +31,8 @@ from scaling.study.services import SERVICES, beside, in_front
 MOST_CELLS = 18
 MOST_SERVED = 8  # of servers, which are not stopped: what idle ones use was measured with so many
 MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a slice lasts
+
+ORDERS = 100  # random orders of a group that are compared: of six cells they have nearly the best
 
 # A slice is a twentieth of the window, within limits: windows of 0.4 s have eight of them, those of
 # 1 s twenty. Ticks are then about as many as in a window that is not divided.
@@ -120,6 +123,25 @@ def groups(
             reason = TOO_LARGE if slot in linked else NOT_COMPARED
             found.append(Group((slot,), blockers.get(slot.cell) or reason))
     return tuple(found)
+
+
+def turn_order(
+    runs: Sequence[PlannedRun], headlines: Collection[Edge], source: random.Random
+) -> list[PlannedRun]:
+    """The order in which the runs of a group take turns: random, but the two cells of a headline
+    ratio are as near to each other as they were in the best of some random orders.
+
+    In published studies neighbours scattered by 0.84 times as much a block as other cells, by 0.90
+    times where the hour was noisy (`python -m tests.benchmarks neighbours`).
+    """
+
+    def distance(order: Sequence[PlannedRun]) -> int:
+        place = {run.slot: number for number, run in enumerate(order)}
+        ends = ((edge.of, edge.over) for edge in headlines)
+        return sum(abs(place[of] - place[over]) for of, over in ends if {of, over} <= {*place})
+
+    orders = (sorted(runs, key=lambda _: source.random()) for _ in range(ORDERS))
+    return min(orders, key=distance)
 
 
 def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge]) -> list[Slot]:
