@@ -335,11 +335,10 @@ def _grouped(plan: Plan, free_bytes: float, alone: str) -> Plan:
     # A run in an open loop takes longer than all others of a block: its ratios have whole blocks.
     lone = [cell for cell in blockers if blockers[cell] and not is_open_loop(cell.parameters)]
     of_lone = between(lone, every)
+    headlines = tuple(edge for edge in edges if edge.headline)
     return replace(
         plan,
         groups=groups(plan.slots, edges, blockers, room),
-        headline_slots=tuple(
-            slot for group in whole for slot in headline_slots(group, edges, of_lone)
-        ),
-        headlines=tuple(edge for edge in edges if edge.headline),
+        headline_slots=headline_slots(whole, headlines, of_lone),
+        headlines=headlines,
     )

@@ -144,16 +144,23 @@ def turn_order(
     return min(orders, key=distance)
 
 
-def headline_slots(group: Group, edges: Iterable[Edge], of_lone: Iterable[Edge]) -> list[Slot]:
-    """The slots of a group in additional blocks: all, if it has both ends of a headline ratio.
+def headline_slots(
+    whole: Iterable[Group], headlines: Iterable[Edge], of_lone: Iterable[Edge]
+) -> tuple[Slot, ...]:
+    """The slots of additional blocks: all of a group that has both ends of a headline ratio.
 
     The second run of an A/A pair is left out if the first run is in another group. `of_lone` are
     the ratios of cells that never take turns: each end of a headline ratio is a group of its own.
     """
-    if any(each.headline and {*each[:2]} <= {*group.slots} for each in edges):
-        return [slot for slot in group.slots if Slot(slot.cell) in group.slots]
+    pairs = [{*each[:2]} for each in headlines]
     ends = {slot for each in of_lone if each.headline for slot in each[:2]}
-    return [slot for slot in group.slots if slot in ends]
+    found: list[Slot] = []
+    for slots in (group.slots for group in whole):
+        if any(pair.issubset(slots) for pair in pairs):
+            found += (slot for slot in slots if Slot(slot.cell) in slots)
+        else:
+            found += (slot for slot in slots if slot in ends)
+    return tuple(found)
 
 
 def _joined(slots: Sequence[Slot], edges: Iterable[Edge], room: Room) -> Iterator[tuple[Slot, ...]]:
