@@ -7,19 +7,23 @@ Where nobody listens any more, the client ends with the reason; a hang names the
 import asyncio
 import json
 import random
+import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from scaling.analysis.check.evidence import CHANCE, MOST_TRIES, is_cause
+from scaling.base.errors import ScalingError
 from scaling.base.models import PROCESSES
 from scaling.journal.check_file import AppCheck, Kind
+from scaling.run.check import client as client_module
 from scaling.run.check import runs
 from scaling.run.check.application import causes_by_trying, check_application
 from scaling.run.check.client import CheckClient, Sending, always
@@ -27,6 +31,8 @@ from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending, Run
 from scaling.run.load_client import LoadError
 from scaling.run.probe import Phase
+from tests.support.app_checks import check
+from tests.support.children import PATIENCE_S
 
 ONCE = Sending(worker_of=always(0))
 
@@ -213,3 +219,77 @@ def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
         assert sent(client, server) == ""
     (answer,) = client.seen.sequence
     assert (answer.status, answer.body, answer.failure) == (200, b"".join(parts), "")
+
+
+def test_cookies_of_an_answer_that_broke_off_are_secrets() -> None:
+    client = CheckClient([{"path": "/"}], ONCE)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def break_off() -> None:
+            with server.accept()[0] as accepted:
+                accepted.recv(4096)
+                accepted.sendall(b"HTTP/1.1 200 OK\r\nSet-Cookie: session=abcdefgh\r\n")
+                accepted.sendall(b"Content-Length: 9\r\n\r\nbody")
+
+        pool.submit(break_off)
+        assert sent(client, server) == "a request was not answered"
+    assert client.seen.sequence[0].failure == "the answer broke off after 4 bytes"
+    assert client.secrets == {"abcdefgh"}
+
+
+def test_a_request_that_is_sent_again_has_no_second_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "ANSWER_S", 2.0)
+    client = CheckClient([{"path": "/"}], ONCE)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def close_late() -> float:
+            with server.accept()[0] as accepted:
+                accepted.recv(4096)
+                began = time.monotonic()
+                time.sleep(1.5)
+            with server.accept()[0] as accepted:
+                while accepted.recv(4096):
+                    pass
+            return time.monotonic() - began
+
+        took = pool.submit(close_late)
+        assert sent(client, server) == "a request was not answered"
+        assert took.result() < 3.0
+    assert client.seen.sequence[0].failure == "no answer: connection closed"
+
+
+def test_a_client_that_hangs_is_killed_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "LAST_ANSWERS_S", 0.2)
+    client = CheckClient([{"path": "/"}], ONCE)
+
+    async def end_early() -> None:
+        client.start()
+        assert client._process
+        client._process.send_signal(signal.SIGSTOP)
+        try:
+            phase = Phase("serving", {"urls": ["http://127.0.0.1:9"]})
+            sending = asyncio.create_task(client.at(phase))
+            await asyncio.sleep(0.05)
+            client.stop()
+            sending.cancel()
+            await asyncio.wait((sending,), timeout=PATIENCE_S)
+            assert sending.done()
+        finally:
+            client.close()
+
+    asyncio.run(end_early())
+    assert client.failure == "the client of the check did not stop in 0.2 s: it hangs"
+
+
+@pytest.mark.slow
+def test_a_client_that_dies_is_no_fault_of_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Struck(CheckClient):
+        async def at(self, phase: Phase) -> dict[str, Any]:
+            assert self._process
+            self._process.kill()
+            return await super().at(phase)
+
+    monkeypatch.setattr(runs, "CheckClient", Struck)
+    with pytest.raises(ScalingError, match=r"client of the check ended: .* SIGKILL") as raised:
+        check("live:create_app", [{"path": "/me"}], factory=True, lifespan="off")
+    assert raised.value.exit_code == 1

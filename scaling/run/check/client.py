@@ -22,6 +22,7 @@ MODULE = "workers.services.load.client"
 FEWEST = 8  # requests in a sequence: a short list is repeated more than twice
 AGAIN_S = 2.0  # limit for repetitions of the list in a sequence whose length is open
 ANSWER_S = 4.0  # limit for an answer; after a missing one it gives up
+LAST_ANSWERS_S = 20.0  # from its order to stop to its answers, which may be 64 MiB
 
 type WorkerOf = Callable[[int], int]  # the worker that gets the request at a position
 
@@ -85,6 +86,8 @@ class CheckClient(Client):
     def __init__(self, requests: Sequence[Mapping[str, Any]], sending: Sending) -> None:
         super().__init__("the client of the check", sys.executable, MODULE, own_environment())
         self._asked = sending.document(requests)
+        self._is_told = False
+        self.failure = ""  # of the client itself, before it was told to stop
         self.seen = Answers([[] for _ in requests], [set() for _ in requests])
 
     async def at(self, phase: Phase) -> dict[str, Any]:
@@ -94,18 +97,27 @@ class CheckClient(Client):
             try:
                 await asyncio.shield(sending)
             finally:  # once it is told to stop, it prints what came until then
-                await asyncio.wait((sending,))
+                await asyncio.wait((sending,), timeout=LAST_ANSWERS_S)
+                if not sending.done():
+                    self.failure = f"{self._name} did not stop in {LAST_ANSWERS_S:g} s: it hangs"
+                    self.kill()
+                    await asyncio.wait((sending,))
         return {}
 
     async def _send_all(self, urls: Sequence[str]) -> None:
-        await self._send({**self._asked, "urls": urls})
         self.secrets = None
-        self.seen = msgspec.json.decode(await self._line(None), type=Answers)
+        try:
+            await self._send({**self._asked, "urls": urls})
+            self.seen = msgspec.json.decode(await self._line(None), type=Answers)
+        except (LoadError, msgspec.MsgspecError) as error:
+            self.failure = self.failure or ("" if self._is_told else str(error))
+            raise
         self.secrets = spellings(self.seen.secrets)
         if self.seen.given_up:  # so the servers may hang: the run is of no more use
             raise LoadError("a request was not answered")
 
     def stop(self) -> None:
         """Have it send no more, and print what came."""
+        self._is_told = True
         if self._process:
             self._process.terminate()

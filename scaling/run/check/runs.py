@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from scaling.analysis.check.findings import Seen
+from scaling.base.errors import ScalingError
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.check.client import CheckClient, Sending
 from scaling.run.child import Child, Run, run_child
-from scaling.run.redaction import secrets_in
+from scaling.run.redaction import hide, secrets_in
 
 WORKLOAD = "workers.workloads.check.watched:WatchedApp"
 CHECK_S = 90.0  # limit for a check,
@@ -63,6 +64,7 @@ class Runs:
 
         Raises:
             OutOfTimeError: there is no time left for it.
+            ScalingError: the client that sends the requests ended or hangs.
         """
         began = time.monotonic()
         left_s = self._until - began
@@ -96,6 +98,11 @@ class Runs:
         client = CheckClient(self.requests, sending)
         ending = run_child(Run(child, cell, limit_s, client=client, secrets=self.secrets))
         self.secrets |= client.secrets or set()
+        if client.failure:  # so nothing is known of the application
+            raise ScalingError(
+                f"{hide(client.failure, self.secrets)}.\n"
+                "The application was not checked: run the same command again"
+            )
         record, answers = ending.record, client.seen
         ended_by_us = answers.given_up and ending.outcome == "failed"
         failure = record.failure if record and not ended_by_us else None

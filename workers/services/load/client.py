@@ -26,7 +26,7 @@ from workers.services.load.generator import http
 from workers.services.load.lane import ConnectionMaker, Lane, Message, opener
 from workers.services.load.part import message_of
 from workers.services.load.request import Request
-from workers.services.load.sequence import Answer, NothingThereError, cookies, filled, saved
+from workers.services.load.sequence import Answer, NothingThereError, filled, saved
 from workers.services.load.tally import Window
 from workers.services.load.targets import Target, parse_target
 from workers.system import end_with_the_parent
@@ -64,18 +64,19 @@ class Asking(Lane):
         message = message_of(request, self._target, keepalive=True, kept=True)
         closes = message.closes or message.opening is not None
         message = message._replace(closes=closes, place="")  # the check names the place
-        answer = await self._sent(message)
+        until_s = asyncio.get_running_loop().time() + self._limit_s
+        answer = await self._sent(message, until_s)
         if answer.failure not in (CLOSED, RESET) or request.websocket:
             return answer
-        again = await self._sent(message)
+        again = await self._sent(message, until_s)
         return answer if again.failure.startswith(LATE) else again  # it is gone, not late
 
-    async def _sent(self, message: Message) -> Answer:
+    async def _sent(self, message: Message, until_s: float) -> Answer:
         self._messages, self.answer, self._came_bytes = [message], None, 0
         self._settled: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.send(0, 0, ANY_WINDOW)
         try:
-            async with asyncio.timeout(self._limit_s):
+            async with asyncio.timeout_at(until_s):
                 kind = await self._settled
         except TimeoutError:
             self._hang_up()
@@ -154,6 +155,7 @@ class Client:
         finally:
             for lane in lanes:
                 lane.finish()
+                self._secrets |= lane.secrets  # also of answers that broke off
 
     async def _in_sequence(self, lanes: Sequence[Asking]) -> None:
         """The list again and again, one request after the other."""
@@ -218,7 +220,6 @@ class Client:
 
     def _keep(self, place: int, answer: Answer) -> None:
         self._given_up |= bool(answer.failure)
-        self._secrets.update(cookies(answer.headers).values())
         try:
             found = saved(self._requests[place].save, answer)
             self._values |= found
