@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.base.formats import plural
 from scaling.builds.environments import own_environment
 from scaling.run.har import SUFFIX, requests_in_har
 from scaling.run.redaction import hide, secrets_in
@@ -81,9 +82,14 @@ def _objects_in(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def sendable(
-    documents: Sequence[Mapping[str, Any]], notes: Iterable[str], say: Callable[[str], None]
+    documents: Sequence[Mapping[str, Any]],
+    source: str,
+    notes: Iterable[str],
+    say: Callable[[str], None],
 ) -> tuple[list[dict[str, Any]], SentRequests]:
-    """The requests that the generator can send; `say` gets `notes`, and those that it cannot.
+    """The requests that the generator can send.
+
+    `say` gets their number and `source`, the `notes`, and the requests that cannot be sent.
 
     Raises:
         UsageError: it can send none of them.
@@ -91,7 +97,9 @@ def sendable(
     text = json.dumps(documents)
     requests, refused = json.loads(_by_the_generators_rules(CHECK, given=text))
     secrets = secrets_in(documents)
-    for line in (*notes, *(f"left out: {each}" for each in refused)):
+    count = sum(each.get("weight", 1) for each in requests)
+    own = f"{plural(count, 'request')} {source}"
+    for line in (own, *notes, *(f"left out: {each}" for each in refused)):
         say(hide(line, secrets))
     if not requests:
         raise UsageError("--requests: none of them can be sent")

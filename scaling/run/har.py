@@ -33,8 +33,9 @@ HTTP_1_0 = "HTTP/1.0"
 HOSTS_NAMED = 5  # hosts in a note
 
 
-def requests_in_har(file: Path, host: str = "") -> tuple[list[dict[str, Any]], list[str]]:
-    """The requests of a HAR file to one host, equal ones once with a weight; and what was left out.
+def requests_in_har(file: Path, host: str = "") -> tuple[list[dict[str, Any]], str, list[str]]:
+    """The requests of a HAR file to one host, equal ones once with a weight; words for their
+    source; and what was left out.
 
     Raises:
         UsageError: the file cannot be read, is no HAR, or has no request to that host.
@@ -63,13 +64,13 @@ def requests_in_har(file: Path, host: str = "") -> tuple[list[dict[str, Any]], l
         json.loads(text) | ({"weight": count} if count > 1 else {})
         for text, count in weights.items()
     ]
-    notes = [f"{file.name}: {plural(weights.total(), 'request')} to {own}{reason}"]
+    notes = []
     if others := Counter(name for name in hosts if name not in (own, "")):
         notes.append(f"left out, to other hosts: {_named(others)}")
     if old:
         notes.append(f"{plural(old, 'request')} of {HTTP_1_0}: sent as HTTP/1.1")
     notes += [f"left out: {count} {reason}" for reason, count in reasons.items()]
-    return requests, notes
+    return requests, f"of {file.name} to {own}{reason}", notes
 
 
 def _own_host(log: Mapping[str, Any], sendable: Sequence[str], asked: str) -> tuple[str, str]:

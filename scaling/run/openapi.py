@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from scaling.base.errors import UsageError
-from scaling.base.formats import listed, plural
+from scaling.base.formats import listed
 
 OPENAPI = "openapi"
 # Where frameworks serve it.
@@ -34,8 +34,8 @@ class LeftOutError(Exception):
     """A path cannot be asked; the message says why."""
 
 
-def requests_in_schema(schema: Object) -> tuple[list[dict[str, Any]], list[str]]:
-    """The requests that a schema gives, and what was left out, by reason.
+def requests_in_schema(schema: Object) -> tuple[list[dict[str, Any]], str, list[str]]:
+    """The requests that a schema gives; words for their source; and what was left out, by reason.
 
     Raises:
         UsageError: there is none, or the schema is not as it should be.
@@ -48,10 +48,9 @@ def requests_in_schema(schema: Object) -> tuple[list[dict[str, Any]], list[str]]
             f"--requests {OPENAPI}: the application's schema cannot be read ({words})"
         ) from None
     if not requests:
-        raise UsageError(
-            f"--requests {OPENAPI}: {'; '.join(notes)}. Name a file of requests instead"
-        )
-    return requests, notes
+        reasons = "; ".join(["no GET path can be asked", *notes])
+        raise UsageError(f"--requests {OPENAPI}: {reasons}. Name a file of requests instead")
+    return requests, "of the application's schema", notes
 
 
 def _requests_of(schema: Object) -> tuple[list[dict[str, Any]], list[str]]:
@@ -68,7 +67,7 @@ def _requests_of(schema: Object) -> tuple[list[dict[str, Any]], list[str]]:
             requests.append(_get_request(schema, base, path, item))
         except LeftOutError as error:
             left_out.setdefault(str(error), []).append(path)
-    notes = [f"{plural(len(requests), 'GET path')} of the application's schema"]
+    notes = []
     for reason, paths in left_out.items():
         more = f" and {len(paths) - PATHS_NAMED} more" if len(paths) > PATHS_NAMED else ""
         notes.append(f"left out, {reason}: {', '.join(paths[:PATHS_NAMED])}{more}")

@@ -110,7 +110,7 @@ def test_the_host_is_that_of_the_page_or_of_most_requests_or_the_one_named(
     requests, notes = read(tmp_path, *entries, host=host, pages=pages)
     assert {each["headers"]["host"] for each in requests} == {own}
     count = sum(each.get("weight", 1) for each in requests)
-    assert notes[0] == f"capture.har: {count} request{'s' * (count > 1)} to {own}{reason}"
+    assert notes[0] == f"{count} request{'s' * (count > 1)} of capture.har to {own}{reason}"
 
 
 def test_a_bad_capture_is_said_in_a_line(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_the_schema_of_a_service_gives_what_can_be_asked() -> None:
     asked: dict[str, ParameterValue] = {"application": "fastapi_shop.main:create_app"}
     asked["factory"] = True
     answers = answers_of(child, asked, [{"path": each} for each in PLACES])
-    requests, notes = requests_in_schema(schema_in([each.body for each in answers]))
+    requests, _, notes = requests_in_schema(schema_in([each.body for each in answers]))
     assert {"path": "/health"} in requests
     assert {"path": "/items"} in requests
     assert any(line.startswith("left out, not GET: POST ") for line in notes)
