@@ -1,4 +1,4 @@
-"""How asyncio scales over threads, processes and sub-interpreters: the study's side.
+"""The study of how asyncio scales over threads, processes and sub-interpreters.
 
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. `read` gives a study as five tables, `load` the frame of its runs alone.

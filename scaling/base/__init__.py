@@ -1,1 +1,1 @@
-"""What all packages need: errors, number formats, printing, whole-file writes."""
+"""The common base of all packages: errors, number formats, printing, whole-file writes."""

@@ -86,7 +86,7 @@ class Interpreter:
     executable: Path
     """Absolute, links followed: the binary itself."""
     origin: str
-    """Where it was found: `PATH`, `uv`, `pyenv` or `built` (by us)."""
+    """The finder of the interpreter: `PATH`, `uv`, `pyenv` or `built` (by us)."""
     config_args: tuple[str, ...] = ()
     """Arguments of its `configure`, without those that contain a path."""
     pgo: bool = False

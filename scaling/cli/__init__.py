@@ -115,7 +115,7 @@ HANDLER = "scaling.ascii"
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """What is written in place of characters that cannot be encoded."""
+    """The replacement of characters that cannot be encoded."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]

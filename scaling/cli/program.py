@@ -85,7 +85,7 @@ def names() -> tuple[str, ...]:
 
 
 def explained(error: CycloptsError) -> str:
-    """What is wrong with a command line, and what to do, in a line or two."""
+    """The message for a wrong command line, with what to do, in a line or two."""
     command = " ".join(["scaling", *(error.command_chain or ())])
     typed = getattr(error, "token", None)
     option = typed.keyword or "" if isinstance(error, UnknownOptionError) and typed else ""

@@ -87,8 +87,8 @@ def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) ->
 def crowding(seen: Disturbance, workers: int, cpus: int | None) -> bool:
     """Whether others took CPU time that so many workers could have used, by all that is known.
 
-    `cpus` are the machine's, None if we may not use them all: what others took was perhaps on CPUs
-    that are not ours, so steal alone counts.
+    `cpus` are the machine's, None if we may not use them all: others were perhaps on CPUs that are
+    not ours, so steal alone counts.
     """
     if (seen.steal_fraction or 0.0) > MOST_STEAL:
         return True

@@ -181,7 +181,7 @@ def _error_words(line: RunLine) -> list[str]:
 
 
 def _gil_turned_on(line: RunLine) -> str:
-    """Which import turned the GIL on in a build without it, and what could be done."""
+    """The import that turned the GIL on in a build without it, and a remedy; else empty."""
     assert line.record
     gil: GilStates = line.record.process.gil
     if not (parse_arm(line.cell.arm).without_gil and gil.seen and gil.seen[-1]):

@@ -61,7 +61,7 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters
 
 
 # ---------------------------------------------------------------------------------- generator count
-# How many processes the load generator of a study has: as many in every run of it.
+# The number of processes of a study's load generator, equal in all of its runs.
 #
 # No more than there are cores for beside the workers. Enough for the highest rate that the study
 # names as a number, by the ceiling that was measured. In a closed loop a worker can answer about as

@@ -126,7 +126,7 @@ def _mappings(pid: int) -> Iterator[tuple[tuple[bytes, bytes], int, range]]:
 
 
 def _resident(pagemap: int, page: int, pages: range) -> Iterator[int]:
-    """Which of these `pages` of a file, which begin at that `page` of a process, are in memory."""
+    """Those `pages` of a file that are in memory; the first is that `page` of a process."""
     length = len(pages) * ENTRY_BYTES
     entries = os.pread(pagemap, length, page * ENTRY_BYTES)
     if len(entries) < length:

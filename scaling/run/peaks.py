@@ -106,11 +106,10 @@ def _calibration(needed: Needed, lines: Sequence[RunLine], plan: Plan) -> Calibr
 
 
 def without_p99(made: Calibration, every: Sequence[RunLine], window_s: float) -> str:
-    """At which rates a run may have too few requests for P99, and which window has enough; or
-    nothing.
+    """Rates at which a run may have too few requests for P99, and a window with enough; or nothing.
 
-    Background requests, which have no part in it, are as frequent as they were in `every` run of
-    the calibration.
+    Background requests, which have no part in P99, are as frequent as in `every` run of the
+    calibration.
     """
     # numpy: `--help` needs none
     from scaling.analysis.table.latency import SHARES, counted, fewest, histograms_of

@@ -64,7 +64,7 @@ def _children_of(pid: int) -> list[int]:
 
 
 def threads_of(pid: int) -> list[Path]:
-    """Where Linux has what it knows of each thread of a process.
+    """The folders in /proc of the threads of a process (Linux).
 
     Raises:
         OSError: the process is gone.

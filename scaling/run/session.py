@@ -75,8 +75,8 @@ class Replay:
         self._failed[line.cell.workload] += reason is not None and line.outcome != MEASURED
 
     def gives_up(self, batch: Batch) -> bool:
-        """Whether it is not to be made, since every run of its workload has failed so far: in
-        two blocks, or of a shorter study twice.
+        """Whether a batch is given up, since every run of its workload has failed so far: in two
+        blocks, or of a shorter study twice.
         """
         workload, block = batch[0].cell.workload, batch[0].block
         failed = self._failed[workload]

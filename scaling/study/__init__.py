@@ -1,1 +1,1 @@
-"""What is asked: a study file and the command line, checked and filled in."""
+"""The study as it is asked for: file and command line, checked and filled in."""

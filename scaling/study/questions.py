@@ -108,7 +108,7 @@ def _pair(
 
 @question
 def gains(scope: Scope) -> Iterator[AskedRatio]:
-    """What more workers gain: N workers over one of the same arm and model.
+    """The gain of more workers: N workers over one of the same arm and model.
 
     Headline ratios are of the curves that the study is about, each at its own headline N.
     """
@@ -143,7 +143,7 @@ def _subjects(section: Section) -> list[list[Cell]]:
 
 @question
 def ladder(scope: Scope) -> Iterator[AskedRatio]:
-    """What freed the speed: the headline ratio of a version, and the factor of each of its steps.
+    """The ladder of a version: its headline ratio, and the factor of each of its steps.
 
         3.14 → 3.14+mimalloc → 3.14t+gil → 3.14t        allocator × build × GIL = headline
 
@@ -272,7 +272,7 @@ def shared_by(cell: Cell) -> str:
 
 @question
 def pools(scope: Scope) -> Iterator[AskedRatio]:
-    """How many threads each loop's pool should have: each size over the smallest one measured.
+    """The size of each loop's pool: each size over the smallest one measured.
 
     All other parameters are equal. P99 is compared at each rate, the other measures at the peak.
     """
@@ -305,7 +305,7 @@ def break_even(scope: Scope) -> Iterator[AskedRatio]:
 
 @question
 def versions(scope: Scope) -> Iterator[AskedRatio]:
-    """What the versions of Python changed: each arm over that of the oldest version that has it.
+    """The effect of a version of Python: each arm over that of the oldest version that has it.
 
         3.13 over 3.12, 3.14 over 3.12;  3.14t over 3.13t
 
@@ -322,7 +322,7 @@ def versions(scope: Scope) -> Iterator[AskedRatio]:
 
 @question
 def settings(scope: Scope) -> Iterator[AskedRatio]:
-    """What a setting beside the ladder changes: each arm with it over the same arm without.
+    """The effect of a setting beside the ladder: each arm with it over the same arm without.
 
         3.14t+nogc over 3.14t;  3.13+io-uring over 3.13
 

@@ -27,7 +27,7 @@ class Scope(Protocol):
         """The latency objectives that the study states, such as `p99<20ms`."""
 
     def region(self, cell: Cell) -> Region | None:
-        """Where the workers of a cell fit on the machine."""
+        """The region of the machine that the workers of a cell fit on."""
 
     def measured(self, cells: Iterable[Cell], measure: str = ...) -> list[Cell]:
         """Those of some cells that have a value of the measure; by default of throughput."""

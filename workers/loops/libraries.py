@@ -111,7 +111,7 @@ class Library(Protocol):
     """Tasks in one of the libraries."""
 
     name: str
-    """As in a workload's `libraries`: `asyncio`, `trio`, `anyio`."""
+    """The name in a workload's `libraries`: `asyncio`, `trio`, `anyio`."""
     cancelled: type[BaseException]
     """The exception that a cancelled task raises."""
     sleep: Callable[[float], Awaitable[object]]

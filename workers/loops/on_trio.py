@@ -115,7 +115,7 @@ class TrioRunner:
         return _tasks() - self._tasks_at_start + self._cut_short
 
     def in_use(self) -> Message:
-        """Return what holds for trio: no class to choose, no debug mode, no eager tasks."""
+        """Return the facts of trio: no class to choose, no debug mode, no eager tasks."""
         return {"loop_class": "trio.run", "debug": False, "eager_tasks": False}
 
 

@@ -31,7 +31,7 @@ class Known(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether it is there, as itself or as a zombie."""
+        """Whether the process exists, if only as a zombie."""
         return _known(self.pid) == self
 
 

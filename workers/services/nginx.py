@@ -120,7 +120,7 @@ async def require_proof(port: int, proof: str) -> None:
 
 
 def _version(program: str) -> str:
-    """As in 1.22.1; nginx prints it on standard error."""
+    """The version, such as 1.22.1, which nginx prints on standard error."""
     words = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
     return words.rpartition("/")[2].split()[0]
 

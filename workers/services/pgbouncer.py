@@ -96,7 +96,7 @@ async def _answers(port: int) -> None:
 
 
 def _version(program: str) -> str:
-    """As in 1.18.0."""
+    """The version, such as 1.18.0."""
     words = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     return words.stdout.split()[1]
 

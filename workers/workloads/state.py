@@ -281,7 +281,7 @@ class State(OnState):
         self._keys = self._drawn[:]
 
     def reading(self, worker: Worker) -> Callable[[], None]:
-        """Return what reads the next `reads` objects; workers begin at different keys."""
+        """Return a function that reads the next objects; workers begin at different keys."""
         objects, read = self._state, KINDS[self.kind].read
         keys, reads = self._keys, self.reads
         if not keys:

@@ -31,7 +31,7 @@ PROFILERS = "Profilers (--hold)"
 @Parameter(name="*", group=heading(PROFILERS))
 @dataclass(frozen=True, kw_only=True)
 class Held:
-    """How the cell that loses most is kept running."""
+    """Options for the cell that loses most, which is kept running."""
 
     hold: Annotated[int | None, of_kind(WHOLE_SECONDS, group=PROFILERS)] = None
     """Run the cell that loses most for this long; print its PID and the commands of profilers."""

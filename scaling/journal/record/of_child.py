@@ -92,10 +92,10 @@ class Holds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How finite work is done in rounds: whole parts of it, one after the other.
+    """The rounds of finite work: whole parts of it, one after the other.
 
-    The parameter `amount` is how much work there is, and `part` how much of it one part is. Parts
-    have no timers unless the parameter `delay` is above 0.
+    The parameter `amount` has the amount of all work, and `part` that of one part. Parts have no
+    timers unless the parameter `delay` is above 0.
     """
 
     amount: str
@@ -167,7 +167,7 @@ class Ticks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Slices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When the slices of a worker's window really opened and closed, CLOCK_MONOTONIC ns.
+    """The instants at which a worker's slices really opened and closed, CLOCK_MONOTONIC ns.
 
     Of finite work that was done in rounds they are the release and the finish of each. Its ticks
     leave out the time between them, in every column, so that one slice follows the other at once:

@@ -101,7 +101,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the workers of a cell run: it follows from their number and the machine.
+    """The place of a cell's workers on the machine, which follows from their number.
 
     `pinning` has the CPUs of each worker; None leaves that to the kernel.
     """

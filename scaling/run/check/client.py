@@ -68,8 +68,8 @@ class Answers(msgspec.Struct):
     """The answers of one run: those of the sequence by position, and the different ones of each
     request, in the order in which they first came.
 
-    `at_once` are the statuses of each request where several were sent at once. `unsaved` says by
-    the place of a request what its first answer has not. `given_up`: a request had no answer.
+    `at_once` are the statuses of each request where several were sent at once. `unsaved` has the
+    missing part of first answers, by the place of the request. `given_up`: a request had no answer.
     """
 
     answers: list[list[Answer]]
@@ -81,13 +81,16 @@ class Answers(msgspec.Struct):
 
 
 class CheckClient(Client):
-    """The client of one run; `seen` is what was answered."""
+    """The client of one run; `seen` has the answers.
+
+    `failure` are the words for an end of the client that nobody asked for; else empty.
+    """
 
     def __init__(self, requests: Sequence[Mapping[str, Any]], sending: Sending) -> None:
         super().__init__("the client of the check", sys.executable, MODULE, own_environment())
         self._asked = sending.document(requests)
         self._is_told = False
-        self.failure = ""  # of the client itself, before it was told to stop
+        self.failure = ""
         self.seen = Answers([[] for _ in requests], [set() for _ in requests])
 
     async def at(self, phase: Phase) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether the application works on one loop, in the runs that all others are compared with."""
+"""The baseline of a check: runs on one loop, in which the application must work."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,9 +21,9 @@ ALONE_S = 0.7  # in which requests are sent at once
 AUTO = "auto"  # what finds out whether an application has a lifespan
 FIRST_ERROR = 400
 SWITCHED = 101  # the status of an answer that makes a WebSocket of a connection
-# What the host says of a worker whose process is gone (workers/channel.py).
+# Words of the host for a worker whose process is gone (workers/channel.py).
 ENDED = "ended without reporting why"
-# What an application says that does not get ready (workers/workloads/parts/first_request.py).
+# Words for an application that does not get ready (workers/workloads/parts/first_request.py).
 HUNG = "timed-out"
 NOT_READY = "is --health the right path?"
 WORDS = 200  # bytes of a body in a message
@@ -37,8 +37,9 @@ class AppCheckError(ScalingError):
 
 
 def baseline(runs: Runs) -> list[Seen]:
-    """The runs of the baseline, each in a process of its own: what an application may do in the
-    main thread belongs to N = 1.
+    """The runs of the baseline, each in a process of its own.
+
+    Code of the application that needs the main thread works there.
     """
     sending = Sending(worker_of=always(0), together_s=ALONE_S)
     first = None

@@ -276,7 +276,7 @@ class Planned:
         self.cells = _in_sections(self._planned)
 
     def region(self, cell: Cell) -> Region | None:
-        """Where the workers of a cell fit on the machine."""
+        """The region of the machine that the workers of a cell fit on."""
         return self._region(cell.workers)
 
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:

@@ -17,7 +17,7 @@ from workers.services.load.targets import Target
 
 
 class Opening(NamedTuple):
-    """The opening request of a WebSocket; `receives` is how many messages are an answer."""
+    """The opening request of a WebSocket; `receives` is the number of messages of an answer."""
 
     authority: str
     path: str

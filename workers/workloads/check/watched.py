@@ -70,7 +70,7 @@ class WatchedApp(App):
         return super().facts() | {f"{NOTED}{kind}": words for kind, words in _noted.items()}
 
     async def ready(self, server: BaseServer) -> dict[str, str]:
-        """As `app`, or without a request."""
+        """Wait for the application as `app` does, or not at all if no request may come first."""
         facts = {} if self.untouched and not self.health else await super().ready(server)
         if self.websocket:
             facts["websocket"] = await on_websocket(server, self.websocket)
@@ -258,7 +258,7 @@ def _inside(application: Any) -> Iterator[Any]:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether it does not matter which of them is kept: equal values that cannot change."""
+    """Whether two values are equal and cannot change, so that either may be kept."""
     if one is other:
         return True
     try:

@@ -28,9 +28,9 @@ WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer
 
 @dataclass(frozen=True)
 class Database:
-    """The database, and this application's share of it. `loops` is how many serve it.
+    """The database, and this application's share of it; `loops` loops share the connections.
 
-    `cached` is how many prepared statements a connection keeps: 0 behind a pooler that loses them.
+    A connection keeps up to `cached` prepared statements: 0 behind a pooler that loses them.
     """
 
     url: str
@@ -42,7 +42,7 @@ class Database:
 
     @classmethod
     def from_environment(cls) -> "Database":
-        """As the driver, the workload and the worker's budget say."""
+        """The database that the driver, the workload and the worker's budget name."""
         found = os.environ
         return cls(
             url=found[URL],
