@@ -18,6 +18,7 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.record import RunLine
 from scaling.machine.disturbance import crowding
 from scaling.report.output import finish
+from scaling.report.view.view import view_of
 from scaling.run.progress import PlainLines
 from scaling.run.session import InterruptedStudyError, Replay, is_complete
 from scaling.run.time_left import MOST_WAIT_S, SHARE
@@ -164,6 +165,24 @@ def test_the_last_valid_attempt_is_the_one_that_counts(tmp_path: Path) -> None:
     (cell,) = study.cells.to_dict("records")
     assert (cell["runs"], cell["left_out"]) == (2, 1)
     assert study.estimates.set_index("measure").at["throughput_per_s", "n"] == 2
+
+
+def test_a_run_whose_ticks_are_damaged_is_made_again_and_counts_once(tmp_path: Path) -> None:
+    made = FakeStudy(workers=(1,), blocks=2)
+    file = write([made.first_line, *made.runs], tmp_path / FILE_NAME)
+    file.write_bytes(file.read_bytes().replace(b'"errors":[0,', b'"errors":[o,', 1))
+    first, judge = made.runs[0], judge_of(made.first_line)
+    planned = [[PlannedRun(run.block, run.position, run.cell)] for run in made.runs]
+    with JournalFile(file) as journal:
+        ((again,),) = Replay.of(journal.runs, judge).remaining(planned)
+        assert (again.key, again.attempt) == (first.key, 2)
+        journal.append(with_(first, attempt=again.attempt))
+        assert Replay.of(journal.runs, judge).remaining(planned) == []
+    study = scaling.read(file)
+    assert study.runs["reasons"].tolist() == [("garbled",), (), ()]
+    (cell,) = study.cells.to_dict("records")
+    assert (cell["runs"], cell["again"], cell["left_out"]) == (2, 1, 1)
+    assert "1 run made again: invalid or disturbed at first." in view_of(study).said(study)
 
 
 # --- what is said meanwhile ---------------------------------------------------------------------

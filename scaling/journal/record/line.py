@@ -207,7 +207,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
 
     @property
     def key(self) -> Key:
-        """What no other run of the study has, but for later attempts at the same."""
+        """The key of the run in the study; later attempts at the same run have it, too."""
         return self.block, self.cell, self.repeat
 
 
@@ -249,14 +249,14 @@ KINDS = tuple(each.__struct_config__.tag for each in get_args(Line.__value__))
 
 
 def _plain(value: object) -> object:
-    """What an encoder does not know."""
+    """The plain value of an object that msgspec cannot encode."""
     if isinstance(value, Parameters):
         return value.plain
     raise NotImplementedError(f"cannot be encoded: {type(value)}")
 
 
 class _OfRun(msgspec.Struct, frozen=True, gc=False):
-    """What a journal has of a run among the fields of its cell."""
+    """Fields of a run that a journal has among those of its cell."""
 
     region: Region | None = None
     pinning: tuple[tuple[int, ...], ...] | None = None
@@ -296,16 +296,26 @@ def encode_line(line: Line, record: bytes | None = None) -> bytes:
 def decode_line(data: bytes | str) -> Line | None:
     """A journal line, or None for a kind that this version does not know.
 
+    A run has no ticks if they are damaged: it is invalid then, and can be made again.
+
     Raises `msgspec.DecodeError` (of which `msgspec.ValidationError` is one) for anything else.
     """
+    text = data.encode() if isinstance(data, str) else data
     try:
-        line = _lines.decode(data)
+        return _decoded(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        split = decode_split(text)
+        return split.run if isinstance(split, SplitRun) else split
+
+
+def _decoded(text: bytes) -> Line | None:
+    try:
+        line = _lines.decode(text)
     except msgspec.ValidationError:
-        if decode_head(data).kind in KINDS:
+        if decode_head(text).kind in KINDS:
             raise
         return None
     if isinstance(line, RunLine):
-        text = data.encode() if isinstance(data, str) else data
         try:  # the cell comes first, as `encode_line` writes it
             places = _places(text[: text.find(b',"outcome"')])
         except msgspec.DecodeError:
@@ -351,5 +361,5 @@ def decode_split(data: bytes) -> Line | SplitRun | None:
         kept.append(data[end:begin])
         end = max(begin, data.find(b"}", begin))
         ticks.append(data[begin:end])
-    line = decode_line(b"".join([*kept, data[end:]]))
+    line = _decoded(b"".join([*kept, data[end:]]))
     return SplitRun(line, ticks) if isinstance(line, RunLine) else line
