@@ -107,10 +107,16 @@ class OutsideHost:
             urls=[f"http://{LOOPBACK}:{port}"],
             requests=workload.client_requests(),
         )
-        window = Window()
+        self._under_load(workload.settle_s)
+        self._phase = "stop"
+        self._instants_ns["report"] = time.monotonic_ns()
+
+    def _under_load(self, settle_s: float) -> None:
+        """Measure the window, or the slices of the turns, while the driver's load is on."""
+        cell, window = self._cell, Window()
         busy_from_ns = time.monotonic_ns()
         if cell.alternating:
-            self._slices(window, max(LEAD_S, workload.settle_s))
+            self._slices(window, max(LEAD_S, settle_s))
         else:
             opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
             instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
@@ -125,8 +131,6 @@ class OutsideHost:
             self._worker["slices"] = window.slices
         self._worker |= {"cpus": self._cpus and _cpus_of(self._pids())}
         self._worker |= {"busy_from_ns": busy_from_ns, "busy_until_ns": time.monotonic_ns()}
-        self._phase = "stop"
-        self._instants_ns["report"] = time.monotonic_ns()
 
     def _start(self, app: Hosted, port: int) -> None:
         cell = self._cell

@@ -190,30 +190,37 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[dict[str, An
                 _send(process, part_of(options, place).document())
             for process in processes:
                 _hear(process)
-        warmup_ns = int(options.warmup_s * 1e9)
         if driver:
             print(json.dumps({"connections": options.connections}), flush=True)
             if options.slices:
                 return _in_slices(processes, driver)
-            instants_ns = driver.instants()
-        else:
-            opens_ns = time.monotonic_ns() + LEAD_NS + warmup_ns
-            instants_ns = schedule(opens_ns, options.seconds, SUB_WINDOWS)
-        now_ns = time.monotonic_ns()
-        if instants_ns[0] < now_ns:
-            raise GeneratorError("the first instant has passed: nothing was sent")
-        # A warm-up that begins late is shorter.
-        begins_ns = max(instants_ns[0] - warmup_ns, min(now_ns + LEAD_NS, instants_ns[0]))
-        left_s = (instants_ns[-1] - now_ns) / 1e9 + END_S
-        with _bounded(processes, left_s, "a generator process did not end"):
-            for process in processes:
-                _send(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
-            reports = [_hear(process) for process in processes]
+        return _at_once(processes, options, driver)
     finally:
         for process in processes:
             process.kill()
             process.communicate()
-    return reports, instants_ns
+
+
+def _at_once(
+    processes: Sequence["subprocess.Popen[str]"], options: Options, driver: Driver | None
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Send in one window, after the warm-up; return what `generate` does."""
+    warmup_ns = int(options.warmup_s * 1e9)
+    if driver:
+        instants_ns = driver.instants()
+    else:
+        opens_ns = time.monotonic_ns() + LEAD_NS + warmup_ns
+        instants_ns = schedule(opens_ns, options.seconds, SUB_WINDOWS)
+    now_ns = time.monotonic_ns()
+    if instants_ns[0] < now_ns:
+        raise GeneratorError("the first instant has passed: nothing was sent")
+    # A warm-up that begins late is shorter.
+    begins_ns = max(instants_ns[0] - warmup_ns, min(now_ns + LEAD_NS, instants_ns[0]))
+    left_s = (instants_ns[-1] - now_ns) / 1e9 + END_S
+    with _bounded(processes, left_s, "a generator process did not end"):
+        for process in processes:
+            _send(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
+        return [_hear(process) for process in processes], instants_ns
 
 
 def _in_slices(
