@@ -88,7 +88,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def ends_with_this_process(by: signal.Signals) -> Callable[[], None]:
-    """Return what a new process calls after the fork, so that the kernel ends it with this one.
+    """Return a function for a new process to call: then the kernel ends it with this process.
 
     A later change of the new process's user would undo it.
     """

@@ -143,7 +143,7 @@ class JournalFile:
         """
         begins = self.head is None
         harm = intrusion(self._file, self.path, self._size)
-        # What another program left may end inside a line.
+        # Another program may have left half a line.
         encoded = encode_line(line, record)
         self._write(b"\n" * (harm == "changed") + encoded)
         self._keep(line, self._size - len(encoded), len(encoded))

@@ -16,7 +16,7 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.reading import PUBLISHED_NAME
 from scaling.journal.record import ArmRecord, Machine, StudyLine
 
-# What must be the same for runs to be comparable. Memory is left out: the kernel's figure can
+# Facts that comparable runs have in common. Memory is left out: the kernel's figure can
 # differ a little between boots.
 MACHINE_KEYS = (
     "id",
@@ -137,7 +137,7 @@ def _of_application(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[
 
 
 # ------------------------------------------------------------------------------------------- folder
-# Which folder a study is written to: a new one, or one whose study it resumes.
+# The folder that a study is written to: a new one, or one whose study it resumes.
 
 
 def choose(

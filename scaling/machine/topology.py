@@ -290,7 +290,7 @@ def _mounts(text: str, controller: str) -> Iterator[tuple[int, PurePosixPath, Pu
 
 
 # ------------------------------------------------------------------------------------------ pinning
-# Which CPU each worker is pinned to: a core of its own as long as there are cores. A load generator
+# The CPU that each worker is pinned to: its own core as long as there are cores. A load generator
 # has CPUs that no worker has, where there are enough.
 #
 # The order is that of the regions of a curve (`Topology.region`): distinct physical cores first,

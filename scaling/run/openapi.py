@@ -13,7 +13,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import listed
 
 OPENAPI = "openapi"
-# Where frameworks serve it.
+# The paths at which frameworks serve it.
 PLACES = (
     "/openapi.json",
     "/api/openapi.json",

@@ -22,7 +22,7 @@ from scaling.journal.record import Cell, RunLine, WorkloadFacts
 from scaling.run.time_left import Left
 
 # ------------------------------------------------------------------------------------------ wording
-# What is printed of a run and of a block, in a line each.
+# The printed lines of a run and of a block.
 
 
 def run_in_words(cell: Cell) -> str:

@@ -29,7 +29,7 @@ NAMES = re.compile(
     r"|cookie|(^|[-_])(key|sid|pin|otp|code)$",
     re.IGNORECASE,
 )
-# What stands for a saved value, alone or behind a scheme: no secret itself.
+# The placeholder of a saved value, alone or behind a scheme: no secret itself.
 SAVED = re.compile(r"(\w+ )?\{\w+\}")
 LITERALS = ("true", "false", "null")
 # The parts of a child's record in which an application's own words are.

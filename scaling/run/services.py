@@ -29,7 +29,7 @@ from scaling.run.waiting import until
 from scaling.study.services import SERVICES, WITH_CEILING, Service, in_front
 
 # -------------------------------------------------------------------------------------------- usage
-# What the services of a workload used while one run was measured.
+# Use of the services of a workload during one run.
 
 ENOUGH = 4  # readings: before, two inside the run, after
 GONE = Usage(gone=True)

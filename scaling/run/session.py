@@ -29,9 +29,9 @@ from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import FAILING_BLOCKS
 
-# What made a run invalid by chance (a throttled moment, a suspended machine) is gone by the end of
-# the study, so once more is enough; what is invalid by its nature (an import that turns the GIL on)
-# stays so however often it is tried, and costs the study its time.
+# A cause by chance (a throttled moment, a suspended machine) is gone by the end of the study: one
+# attempt more is enough. A lasting cause (an import that turns the GIL on) makes each of them
+# invalid, and costs the study its time.
 RETRIES = 1
 
 type Done = tuple[RunLine, bytes | None]  # a run's line, and the record as its child printed it

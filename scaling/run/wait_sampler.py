@@ -52,7 +52,7 @@ GENERIC = {
 }  # fmt: skip
 CALLS = {"x86_64": X86_64, "aarch64": GENERIC, "riscv64": GENERIC}.get(platform.machine(), {})
 
-# What the names of the places have in common where threads sleep in the kernel in those calls. They
+# Common parts of the names of the places where threads sleep in the kernel in those calls. They
 # differ between kernels (`ep_poll`, `do_epoll_wait`); another place is counted by its own name.
 PLACES = {
     "ep_poll": "epoll_wait",

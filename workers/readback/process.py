@@ -18,7 +18,7 @@ from workers.readback.switches import Switches, Value
 from workers.system import open_files_limit
 
 # ---------------------------------------------------------------------------------------- allocator
-# Which object allocator is really in use, read back from the interpreter itself.
+# The object allocator that is really in use, read back from the interpreter itself.
 
 # In the first lines that `sys._debugmallocstats()` prints for each allocator (Objects/obmalloc.c).
 MARKERS = {b"Medium block threshold": "mimalloc", b"num pools": "pymalloc"}

@@ -114,7 +114,7 @@ class Judge:
                 if before is None or not before.request:
                     found[key] = finding
         known_kinds = {kind for kind, _ in found}
-        # What makes later answers wrong may do so at first in another way.
+        # A fault of later answers may show in another way at first.
         explained = any(each.request for each in found.values())
         for run in first:
             for (kind, _), finding in [*self.of_the_run(run), *self.of_the_answers(run)]:

@@ -40,7 +40,7 @@ def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
 
 
 # ------------------------------------------------------------------------------------------ workers
-# What they report of themselves: GIL, allocator, collector, threads.
+# Facts that processes report of themselves: GIL, allocator, collector, threads.
 
 # Per operation. A buffer that is mapped anew faults at least once per read.
 MAPPING_FAULTS = 0.5

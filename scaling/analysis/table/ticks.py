@@ -241,7 +241,7 @@ BUSY = {
 
 
 # ----------------------------------------------------------------------------------------- fairness
-# How evenly the operations are spread over the workers.
+# The distribution of operations over the workers.
 
 
 def jain(rates: Floats, rated: Flags | None = None) -> Floats:

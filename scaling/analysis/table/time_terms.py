@@ -23,7 +23,7 @@ from scaling.analysis.stacks import NS_PER_S, Stack
 from scaling.analysis.table.processes import process_cpu_s
 from scaling.journal.record import RunLine, ThreadUse
 
-# What the loops of Python wait in on Linux. A `poll` or `select` there is a call of the program.
+# System calls in which Python's loops wait on Linux. `poll` and `select` are calls of the program.
 POLLS = frozenset({"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"})
 NO_WAITS = frozenset({"running", "page fault"})
 

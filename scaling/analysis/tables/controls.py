@@ -20,7 +20,7 @@ from scaling.base.models import THREADS
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, arms_with_controls, has_control, is_control
 
-# What a further core must add at least, as a share of the first. Free-threaded `compute` reaches
+# The least gain from a further core, as a share of the first. Free-threaded `compute` reaches
 # 1.9 and more at N = 2 on idle physical cores; 0.6 leaves room for processors that clock lower with
 # every busy core, and is far from the 0.3 of an SMT sibling that is sold as a core.
 LEAST_GAIN = 0.6

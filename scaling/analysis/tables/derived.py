@@ -111,7 +111,7 @@ def extra_worker(values: Values) -> Measure:
 
 
 # ------------------------------------------------------------------------------------------ losses
-# What each term of the workers' time per operation grows by from one worker to N
+# The growth of each term of the workers' time per operation from one worker to N
 # (`scaling.analysis.table.time_terms`), in s, and the factor that it leaves of the efficiency.
 
 LOSS, FACTOR = "{}_loss_s_per_op", "{}_factor"  # with the name of a term

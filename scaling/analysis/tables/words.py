@@ -180,7 +180,7 @@ def at_most_percent(low: Floats, scale: Scale) -> Floats:
 
 
 # ------------------------------------------------------------------------------- blocks to decide
-# How many blocks a study needs until a ratio that is open has a word.
+# The number of blocks that a study needs until an open ratio has a word.
 #
 # The logarithm of a ratio scatters by s from block to block. With n blocks the end of its interval
 # is z s √(e/n) from the median: e is π / 2 for the median and π / 3 for the Hodges-Lehmann estimate

@@ -25,7 +25,7 @@ MIB = 2.0**20
 # A worker alone for a share x of its time gains at most that share.
 LEAST_OVERLAP = 1 - TOLERANCE
 
-# What counts as a stall of a worker (`scaling.analysis.table.ticks`).
+# Limits of a stall of a worker (`scaling.analysis.table.ticks`).
 LEAST_STALL = 1 / 4  # of the window; shorter pauses (other load, a slow page) average out
 MISSED = 20.0  # operations due at its usual pace; P(at most 3 of 20) is 3 in a million (Poisson)
 
@@ -202,7 +202,7 @@ def tasks_left(rows: Rows) -> Found:
 
 
 # ------------------------------------------------------------------------------------- surroundings
-# What the machine did besides: quotas, other processes, the hypervisor, services.
+# Disturbances by the machine: quotas, other processes, the hypervisor, services.
 
 # Of the counted time: some of the throttling may have been during start-up.
 MOST_THROTTLED = TOLERANCE / 2

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from scaling.analysis.rows import Rows
 from scaling.journal.record import ArmRecord, Machine, PythonFacts, RunLine
 
-# What a run may miss, or a machine drift, by: whatever the margin of a study's verdicts is.
+# Tolerated deviation of a run, or drift of a machine, whatever the margin of a study's verdicts.
 TOLERANCE = 0.02
 
 # Of the operations: an error is faster or slower than the work that it replaces.
@@ -39,7 +39,7 @@ BUILD_FACTS = {
     "context_aware_warnings": "context_aware_warnings",
 }
 
-# What is compared with the arm. Runs that report the same are judged once.
+# Facts that are compared with the arm. Runs that report the same are judged once.
 _of_cell = attrgetter("arm", "model", "workers", "loop")
 _of_worker = attrgetter("index", "thread", "loop_class", "eager_tasks", "own_code")
 _of_process = attrgetter(

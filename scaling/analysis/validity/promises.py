@@ -21,7 +21,7 @@ from scaling.study.plan.refusals import in_flight
 
 NO_LOOP = "none"  # a command without an event loop, or with one that asyncio does not run
 
-# What an arm can have each worker do, by what it is called in a message.
+# Settings of an arm that each worker carries out, by their names in messages.
 IN_WORKER = {"eager tasks": "eager_tasks", "classes and functions of its own": "own_code"}
 
 type Value = bool | int | float | str | None

@@ -39,7 +39,7 @@ SLIP_ALWAYS_S = 0.1e-3
 # Of a core: a busier generator is late more often than not.
 MOST_BUSY = 0.7
 
-# What must be the same of the generator in all runs of a study.
+# Facts of the generator that must be equal in all runs of a study.
 type GeneratorKind = tuple[object, ...]
 KIND = ("scheduling slice (ns)", "processes", "loop", "Python", "GIL")
 

@@ -109,7 +109,7 @@ DEFERRED_FUNCTIONS = Setting(
 # ---------------------------------------------------------------------------------------- collector
 # The cyclic garbage collector: off, less often, or with less to look at.
 
-# What is often recommended for web servers instead of switching the collector off.
+# A value often recommended for web servers instead of switching the collector off.
 RARE_COLLECTIONS = 50_000
 
 NO_COLLECTOR = Setting(

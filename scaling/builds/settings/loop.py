@@ -100,7 +100,7 @@ OWN_CONTEXTS = Setting(
 
 
 # -------------------------------------------------------------------------------------------- tasks
-# How tasks begin.
+# The start of tasks.
 
 
 def _has_factory(cell: Cell) -> str | None:

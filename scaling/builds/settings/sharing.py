@@ -155,7 +155,7 @@ def _is_tracked(cell: Cell) -> str | None:
     return "the collector does not track objects of this kind, so their counts cannot be deferred"
 
 
-# What is taken from a list or a dict by its key is counted all the same (`_PyList_GetItemRef` and
+# Objects read from a list or a dict by key are counted all the same (`_PyList_GetItemRef` and
 # `_Py_TryIncrefCompare` in 3.14): only names, attributes and iteration leave the count out.
 DEFERRED_DATA = Setting(
     name="deferred-data",

@@ -20,7 +20,7 @@ from scaling.journal.record.of_study import (
 )
 
 # ----------------------------------------------------------------- what the load generator measured
-# What the load generator of a served workload measured in one run, from outside.
+# Measures of the load generator of a served workload in one run, from outside.
 
 
 class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -84,7 +84,7 @@ class Accepting:
 
 
 # ------------------------------------------------------------------------------------------ servers
-# Which server, of those that have a file in `servers`.
+# The choice of a server, of those that have a file in `servers`.
 
 # Of the servers of applications: each has a small one of its own, which stands in for the user's.
 FILES = {"aiohttp": "on_aiohttp", "asgi": "on_uvicorn"}
