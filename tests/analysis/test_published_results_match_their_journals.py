@@ -44,7 +44,7 @@ WORDS = "|".join(sorted((word for scale in SCALES for word in scale.words), key=
 BARE_WORD = re.compile(rf"(?:--> |\()(?:{WORDS})(?!, size open)(?=[\s|).,:])")
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 # All plots of a page are drawn for it, so that pages are of fewer studies than tables.
-PAGES = ("epyc-2-cores-4/app-fastapi", "xeon-2-cores-2/slo", "epyc-2-cores-3/scale")
+PAGES = ("epyc-2-cores-4/app-fastapi", "xeon-2-cores-2/slo", "epyc-2-cores-4/scale")
 MARKDOWN = (
     *PAGES,
     *("epyc-2-cores/remedies-echo", "xeon-2-cores/million", "xeon-2-cores-2/versions"),
