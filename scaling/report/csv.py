@@ -54,16 +54,20 @@ def summary(study: Study) -> pd.DataFrame:
     found = cells[[*names, "allocator_state"]].copy()
     found["memory_kind"] = memory_kinds(study.measures)[cells.index]
     found = found.assign(**_about(study))
-    measures = [each for each in study.measures.names if each not in LEFT_TO_LOSSES]
-    estimates = dict(iter(study.estimates.groupby("measure", sort=False)))
-    shown = {each: study.shown(each) for each in measures if each in estimates}
-    ranked = sorted(shown, key=lambda each: shown[each].place)
-    columns = [
-        _columns(shown[each].name, estimates[each], shown[each].factor).reindex(found.index)
-        for each in ranked
-    ]
     found.insert(0, "study", study.line.name)
-    return pd.concat([found, *columns], axis=1)
+    known = set(study.estimates["measure"]) - LEFT_TO_LOSSES
+    shown = {each: study.shown(each) for each in study.measures.names if each in known}
+    estimates = study.estimates
+    tables = {
+        suffix: estimates.pivot(index="cell", columns="measure", values=each).reindex(found.index)
+        for each, suffix in zip(FIGURES, SUFFIXES, strict=True)
+    }
+    figures = {
+        f"{each.name}{suffix}": table[name].to_numpy() * (1.0 if suffix == "_n" else each.factor)
+        for name, each in sorted(shown.items(), key=lambda measure: measure[1].place)
+        for suffix, table in tables.items()
+    }
+    return pd.concat([found, pd.DataFrame(figures, found.index)], axis=1)
 
 
 def comparison(study: Study) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.column import Shown
 from scaling.analysis.extent import incomplete
 from scaling.analysis.statistics.intervals import Estimates, geometric_means, means, medians
@@ -86,14 +87,17 @@ class Study:
         blocks), `n`; `bound`, 1 where the median is a lower bound, -1 an upper one; all columns of
         `cells`.
         """
-        parts = [self._estimated(name) for name in self.measures.names]
-        found = pd.concat(parts, ignore_index=True)
+        names = self.measures.names
+        parts = [self._estimated(name) for name in names]
+        measure = pd.Index(names).repeat([len(part["n"]) for part in parts])
+        figures = {each: np.concatenate([part[each] for part in parts]) for each in parts[0]}
+        found = pd.DataFrame({"measure": measure, **figures})
         return found.join(self.cells.drop(columns="cell"), on="cell")
 
     def estimate(self, cell: int, measure: str) -> Mapping[Any, Any] | None:
         """The figures of a measure of one cell, by its place: a row of `estimates`."""
         if measure not in self._looked_up:
-            rows = self._estimated(measure).to_dict("records")
+            rows = pd.DataFrame(self._estimated(measure)).to_dict("records")
             self._looked_up[measure] = {row["cell"]: row for row in rows}
         return self._looked_up[measure].get(cell)
 
@@ -106,16 +110,15 @@ class Study:
         """The heading of a measure, its name in CSV files, and its unit."""
         return self.measures.shown(measure)
 
-    def _estimated(self, name: str) -> pd.DataFrame:
+    def _estimated(self, name: str) -> dict[str, Floats | Integers]:
+        """The figures of a measure by name, each of shape (cells that have a value,)."""
         measure = self.measures[name]
         derived = self.measures.derived.get(name)
         estimator: Estimator = derived.estimator if derived else "median"
         found: Estimates = ESTIMATORS[estimator](measure.value)
-        table = pd.DataFrame(
-            {"point": found.point, "low": found.low, "high": found.high, "n": found.n}
-        )
-        table = table.assign(measure=name, cell=table.index, bound=measure.side)
-        return table[table["n"] > 0]
+        known = np.flatnonzero(found.n)
+        figures = {"cell": np.arange(len(found.n)), **found._asdict(), "bound": measure.side}
+        return {each: values[known] for each, values in figures.items()}
 
     @cached_property
     def ratios(self) -> pd.DataFrame:

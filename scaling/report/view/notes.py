@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.build_differences import build_differences
+from scaling.analysis.statistics.drift import drift as drift_of
 from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.ratios import EQUAL_DIFFER, NO_TURNS, OTHER_N
 from scaling.analysis.tables.study import Study
@@ -263,8 +264,6 @@ def layout(study: Study) -> Iterator[str]:
 )
 def drift(study: Study) -> Iterator[str]:
     """The drift of the machine's speed during the study."""
-    from scaling.analysis.statistics.drift import drift as drift_of  # with SciPy
-
     found = drift_of(study.runs)
     for period, row in found[found["word"].isin(["faster", "slower"])].iterrows():
         low, high = sorted((abs(row["low"]), abs(row["high"])))
