@@ -44,8 +44,10 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 # Collecting takes a million objects, which live to the end: a third of its CPU time would go to
-# looking among them for garbage, and again in every collection of a test.
+# looking among them for garbage, and again in every collection of a test. What tests make is freed
+# without a collection but for few cycles, so that they are looked for as rarely as in a command.
 gc.disable()
+gc.set_threshold(50_000)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

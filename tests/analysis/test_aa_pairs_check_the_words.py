@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from scipy.stats import binom
+import scipy
 
 from scaling.analysis.tables.across import across
 from scaling.analysis.tables.pairs import EQUAL_CELLS
@@ -166,4 +166,4 @@ def test_published_pairs_are_called_different_in_no_more_than_5_of_100() -> None
         assert known["word"].map(is_proven).sum() <= 0.05 * len(known)
         apart = (known["ratio_low"] > 1) | (known["ratio_high"] < 1)
         # Chance gives more in fewer than one of a hundred sets of studies.
-        assert apart.sum() <= binom.ppf(0.99, len(known), 0.05)
+        assert apart.sum() <= scipy.stats.binom.ppf(0.99, len(known), 0.05)

@@ -19,10 +19,10 @@ from tests.support.served_studies import FakeServedStudy
 
 GRID = tuple(float(round(200 * 1.25**k)) for k in range(11))  # 200 to 1,863
 SLO = parse_objective("p99<20ms")
-FREE, USUAL, MIMALLOC = ("3.14t", "threads"), ("3.14", "processes"), ("3.14+mimalloc", "processes")
+FREE, USUAL = ("3.14t", "threads"), ("3.14", "processes")
 STUDY = FakeServedStudy(
-    configurations=[FREE, USUAL, MIMALLOC],
-    answers_per_s={FREE: 900.0, USUAL: 700.0, MIMALLOC: 1_000.0},
+    configurations=[FREE, USUAL],
+    answers_per_s={FREE: 900.0, USUAL: 700.0},
     rates=GRID,
     blocks=6,
     window_s=12.0,
@@ -73,7 +73,7 @@ def test_it_is_that_of_the_queue(found: Study) -> None:
 
 def test_outside_the_rates_it_is_a_bound() -> None:
     fast = replace(STUDY, answers_per_s={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
-    study = at_objective(replace(fast, configurations=[FREE, USUAL]))
+    study = at_objective(fast)
     for configuration, rate, bound in ((FREE, GRID[-1], 1), (USUAL, GRID[0], -1)):
         row = of(study, configuration, 1)
         assert (row["point"], row["bound"]) == (rate, bound)
@@ -84,7 +84,6 @@ def test_a_bound_proves_nothing_about_the_other_side() -> None:
     """Threads reach at least the last rate, which processes just exceed in no block."""
     close = replace(
         STUDY,
-        configurations=[FREE, USUAL],
         answers_per_s={FREE: 5_000.0, USUAL: 1_000.0},
         rates=GRID[:7],  # up to 763/s; the capacity of processes is 770/s, in some blocks less
         workers=(1,),

@@ -33,8 +33,8 @@ RATIO = ["question", "measure", *CELL, *OVER, "memory_kind", "why_not_in_turn"]
 
 def keyed(file: Path, key: Sequence[str]) -> pd.DataFrame:
     """The rows by their key and their number among those with that key."""
-    rows = pd.read_csv(file, low_memory=False)
-    texts = rows[list(key)].astype(str).fillna("")
+    rows = pd.read_csv(file, dtype=dict.fromkeys(key, str), low_memory=False)
+    texts = rows[list(key)].fillna("")
     names = texts[key[0]].str.cat(texts[list(key[1:])], sep="\n")
     return rows.set_index(names + "\n" + names.groupby(names).cumcount().astype(str))
 

@@ -37,7 +37,7 @@ def study(factor: float = 1.0, **made: Any) -> FakeStudy:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Told:
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Told:
     """Gives exit code and words of the gate of a study, perhaps against another."""
 
     def tell(
@@ -48,11 +48,14 @@ def told(tmp_path: Path) -> Told:
         width: int = 200,
         **asked: Any,
     ) -> tuple[int, str]:
-        old = against.write(tmp_path / "old").parent if against else None
+        studies = {"new": new, "old": against or new}
+        monkeypatch.setattr("scaling.report.gate.read", lambda at, _: studies[at.name].study)
         bounds = {name: asked.pop(name) for name in list(asked) if name.startswith(("min", "max"))}
         console = Console(width=width, file=StringIO(), record=True)
-        folder = new.write(tmp_path / "new").parent
-        code = gate(folder, bounds, choice or {}, console, against=old, environment={}, **asked)
+        old = tmp_path / "old" if against else None
+        code = gate(
+            tmp_path / "new", bounds, choice or {}, console, against=old, environment={}, **asked
+        )
         return code, console.export_text()
 
     return tell
@@ -79,7 +82,7 @@ def test_what_is_proven_decides(told: Told, bound: float, code: int, ends: str) 
     assert told(MADE, min_efficiency=bound, allow_open=True)[0] == open_passes
 
 
-def test_what_is_open_names_a_command_that_would_decide(tmp_path: Path, told: Told) -> None:
+def test_what_is_open_names_a_command_that_would_decide(told: Told) -> None:
     workloads = [{"name": "echo", "workers": [1, 2]}]
     noisy = study(noise=0.03, options={"workloads": workloads})
     code, text = told(noisy, min_efficiency=0.88)
@@ -87,7 +90,7 @@ def test_what_is_open_names_a_command_that_would_decide(tmp_path: Path, told: To
     found = re.search(r"(\d+) blocks would decide what is open, in about .*: (.*)", text)
     assert found
     assert int(found[1]) > 8
-    assert found[2] == f"scaling run --study {tmp_path / 'new'} --blocks {found[1]}"
+    assert found[2] == f"scaling run --study {noisy.journal.path.parent} --blocks {found[1]}"
 
 
 @pytest.mark.parametrize(("factor", "code"), [(0.8, FAIL), (0.95, OPEN), (1.2, PASS)])

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy import stats
 
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.hypotheses import discoveries, p_above
@@ -76,7 +76,8 @@ def test_ranks_of_pairs_are_those_of_wilcoxons_test(n: int) -> None:
     """Its p-value of a median just below the lower end is at most, just above it more than 5 %."""
     values = np.random.default_rng(SEED).normal(0, 1, (n, 1))
     end = lower(values, 0.95)[0]
-    p_of = [stats.wilcoxon(values[:, 0] - end + by, method="exact").pvalue for by in (1e-9, -1e-9)]
+    near = [values[:, 0] - end + by for by in (1e-9, -1e-9)]
+    p_of = [scipy.stats.wilcoxon(each, method="exact").pvalue for each in near]
     assert p_of[0] <= 0.05 < p_of[1]
 
 
@@ -92,7 +93,8 @@ def test_means_are_students_and_add_up_and_geometric_means_multiply() -> None:
     table = np.random.default_rng(5).lognormal(0, 0.3, (7, 3))
     found = means(table)
     for place, column in enumerate(table.T):
-        expected = stats.t.interval(0.95, len(column) - 1, column.mean(), stats.sem(column))
+        about = (column.mean(), scipy.stats.sem(column))
+        expected = scipy.stats.t.interval(0.95, len(column) - 1, *about)
         assert (found.low[place], found.high[place]) == pytest.approx(expected)
     assert found.point.sum() == pytest.approx(means(table.sum(axis=1, keepdims=True)).point[0])
     product = geometric_means(table.prod(axis=1, keepdims=True))
@@ -151,7 +153,7 @@ def test_ranks_of_two_studies_are_those_of_the_rank_sum_test(ours: int, theirs: 
     one, other = rng.normal(0, 1, ours), rng.normal(0, 1, theirs)
     end, _ = unpaired(one, other, 0.95)
     assert end in differences(one, other)
-    p_of = [stats.mannwhitneyu(one - end + by, other).pvalue for by in (1e-9, -1e-9)]
+    p_of = [scipy.stats.mannwhitneyu(one - end + by, other).pvalue for by in (1e-9, -1e-9)]
     assert p_of[0] <= 0.05 < p_of[1]
     range_ = one[:5].min() - other.max(), one[:5].max() - other.min()
     assert unpaired(one[:5], other, 0.95) == range_
@@ -162,7 +164,7 @@ def test_ranks_of_two_studies_are_those_of_the_rank_sum_test(ours: int, theirs: 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_discoveries_are_those_of_benjamini_and_hochberg(p_values: list[float]) -> None:
-    expected = stats.false_discovery_control(p_values)
+    expected = scipy.stats.false_discovery_control(p_values)
     near = np.isclose(expected, 0.05, rtol=1e-9)
     found = discoveries(np.array(p_values))
     assert (found == (expected <= 0.05))[~near].all()
@@ -171,6 +173,6 @@ def test_discoveries_are_those_of_benjamini_and_hochberg(p_values: list[float]) 
 def test_the_p_value_of_a_difference_is_that_of_students_test() -> None:
     table = np.random.default_rng(SEED).normal(0.03, 0.02, (9, 4))
     table[0, 1] = math.nan
-    expected = stats.ttest_1samp(table, 0.02, alternative="greater", nan_policy="omit").pvalue
+    expected = scipy.stats.ttest_1samp(table, 0.02, alternative="greater", nan_policy="omit").pvalue
     assert p_above(table, np.full(4, 0.02)) == pytest.approx(expected)
     assert p_above(np.ones((6, 2)), np.array([0.5, 1.0])).tolist() == [0.0, 1.0]

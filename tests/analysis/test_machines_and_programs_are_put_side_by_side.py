@@ -72,7 +72,7 @@ def app(name: str, speed: float = 1.0, **more: Any) -> FakeAppStudy:
     parameters = {"server": "loops", "application": f"{name}:app"}
     speeds = {("3.14t", "threads"): 1_000.0 * speed}
     usual = {"name": f"app-{name}", "parameters": parameters, "answers_per_s": speeds}
-    return FakeAppStudy(**{**usual, **more})
+    return FakeAppStudy(**{"window_s": 6.0, "ticks": 4, **usual, **more})
 
 
 def test_each_has_a_row_for_each_aim_and_one_without_threads_none() -> None:

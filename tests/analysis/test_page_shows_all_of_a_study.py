@@ -12,6 +12,7 @@ from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import RunLine, StudyLine
 from scaling.report.descriptions import study_file
 from scaling.report.publish import PAGE
+from scaling.report.view.plots import drawings
 from scaling.report.view.view import view_of
 from scaling.study.file import read_study, study_from
 from tests.support.documents import page, tables_markdown
@@ -43,15 +44,15 @@ STUDIES: dict[str, FakeStudy] = {
         ticks=4,
         aa_pairs=True,
     ),
-    "curve": FakeStudy(blocks=1),
     "void": FakeStudy(
         name=HOSTILE,
         variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: "$x$"}], **CONTROLS},
-        workers=(1, 2),
         blocks=6,
+        ticks=4,
         change=with_controls_that_fail,
     ),
     "all-invalid": FakeStudy(
+        ticks=4,
         workers=(1, 2),
         change=lambda run: with_(crashed(run), signal=11, exit_code=-11, stderr=f"{HOSTILE}\n"),
     ),
@@ -60,7 +61,9 @@ STUDIES: dict[str, FakeStudy] = {
 
 @cache
 def html(name: str) -> str:
-    return page(STUDIES[name].study)
+    """With the plots of an answer; all are tested in `test_plots_show_every_run`."""
+    study = STUDIES[name].study
+    return page(study, list(drawings(study, "throughput", "over-processes")))
 
 
 @cache
@@ -94,8 +97,8 @@ def test_the_answer_is_a_sentence_a_plot_and_the_rows_of_the_terminal() -> None:
     assert answer.all("p")[0].words == view.sentence(study)
     (drawing,) = answer.all("svg")
     assert drawing.attributes["aria-label"].startswith("N workers over the best")
-    (drawing,) = outline("curve").all("section")[0].all("svg")  # where there are three Ns
-    assert drawing.attributes["aria-label"].startswith("throughput · echo")
+    (drawing,) = outline("void").all("section")[0].all("svg")  # where there are three Ns
+    assert drawing.attributes["aria-label"].startswith("throughput · ")
     (grid,) = view.answers(study)
     (table,) = answer.all("table")
     rows = [row.words for row in table.all("tbody")[0].all("tr")]

@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
@@ -161,6 +160,7 @@ def test_each_is_valid_small_in_colours_of_the_page_and_says_its_figures(name: s
         assert root.attrib["role"] == "img"
         assert root.attrib["aria-label"] == drawn(name)[plot].title
         assert len(text) < 200_000, plot
+        assert len(drawn(name)[plot].description) > 60, plot
         assert len(re.findall(r"\d", drawn(name)[plot].description)) > 3, plot
         plain = set(re.findall(r"(?<!, )#[0-9a-f]{6}\b", text))
         assert plain.isdisjoint(VARIABLES)
@@ -211,11 +211,10 @@ def test_sizings_are_not_mixed() -> None:
     assert list(found.values()) == [{"8", "64", "512"}] * 2
 
 
-def test_the_palette_is_its_colorblind() -> None:
+def test_palette_and_edges_are_those_of_seaborn() -> None:
+    import seaborn as sns  # takes longer to import than five plots to draw
+
     assert list(COLORBLIND) == sns.color_palette("colorblind").as_hex()
-
-
-def test_patches_have_the_edges_of_its_style_ticks() -> None:
     style = sns.axes_style("ticks")
     assert to_hex(RC["patch.edgecolor"]) == to_hex(style["patch.edgecolor"])
     for name in ("patch.force_edgecolor", "axes.axisbelow", "lines.solid_capstyle"):

@@ -14,45 +14,58 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pandas as pd
 import pytest
 
-from scaling.analysis.tables.words import SCALES
+from scaling.analysis.tables.words import OPEN, RATE, SCALES
 from scaling.journal.check_file import CHECK_FILE
 from scaling.report.descriptions import write_descriptions
 from scaling.report.files import PLOTS, TABLES, document, write_csv
-from scaling.report.index import ratios, studies
+from scaling.report.index import HEADINGS, index_page, is_index
 from scaling.report.publish import PAGE, PUBLISHED
 from scaling.report.render.document import html, markdown
 from scaling.report.render.svg import svg
 from scaling.report.view.plots import drawings
+from tests.support import rule_picture
 from tests.support.claims import page as claims_page
+from tests.support.html_outline import Outline
 from tests.support.pages import TEXTS
 from tests.support.programs_picture import FILE_NAME, PROGRAMS, programs
 from tests.support.published import FOLDERS, alike, name_of, read, study_of
 from tests.support.published import PUBLISHED as ALL
-from tests.support.quotes import bare_in, comments_in, corrected, figures, without_code
+from tests.support.quotes import (
+    bare_in,
+    comments_in,
+    corrected,
+    count_table,
+    figures,
+    without_code,
+)
+from tests.support.studies import one
+from tests.support.tables import indexed
 
 DIGITS = 8  # machines round differently in the last ones
 TITLE, GROUP = (f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("title", "g"))
 PICTURE = re.compile("<svg.*?</svg>", re.DOTALL)
 PLOT = re.compile(r"\]\([./]*(?:results/)?published/([^)\s]+/plots/[^)\s]+\.svg)\)")
-QUOTED = sorted({plot for words in TEXTS.values() for plot in PLOT.findall(words)})
+QUOTED = sorted({ALL / plot for words in TEXTS.values() for plot in PLOT.findall(words)})
 UNSEEN = {"id", "href", "clip-path", "role", "aria-labelledby", "aria-describedby"}
 WORDS = "|".join(sorted((word for scale in SCALES for word in scale.words), key=len, reverse=True))
 BARE_WORD = re.compile(rf"(?:--> |\()(?:{WORDS})(?!, size open)(?=[\s|).,:])")
+MOST_BYTES = 400_000
+OUTSIDE = "<a> refers to "  # the outline's words for a link to another file
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 # All plots of a page are drawn for it, so that pages are of fewer studies than tables.
 PAGES = ("epyc-2-cores-4/app-fastapi", "xeon-2-cores-2/slo", "epyc-2-cores-4/scale")
 MARKDOWN = (
-    *PAGES,
     *("epyc-2-cores/remedies-echo", "xeon-2-cores/million", "xeon-2-cores-2/versions"),
     *(f"xeon-2-cores-2/{name}" for name in ("async-tools", "gateway", "stack-2020")),
     *(f"epyc-2-cores-3/{name}" for name in ("broadcast", "cache", "losses", "outside-httpbin")),
     *(f"epyc-2-cores-3/{name}" for name in ("primitives", "state")),
 )
-"""One of each kind."""
+"""One of each other kind: a page has the same tables."""
 
 
 def of_all_but_thorough(here: Sequence[str]) -> list[Any]:
@@ -142,32 +155,68 @@ def test_every_figure_of_a_page_is_the_published_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("picture", QUOTED)
-def test_every_plot_of_a_text_is_what_its_journal_draws_now(picture: str, tmp_path: Path) -> None:
-    there = ALL / picture
-    kind = there.stem.partition("-")[0]
-    every = drawings(study_of(there.parent.parent), kind)
-    (drawing,) = (each for each in every if each.name == there.stem)
-    drawn = tmp_path / there.name
-    drawn.write_text(svg(drawing.figure, drawing.name, drawing.title), encoding="utf-8")
-    new, old = map(_seen, (drawn, there))
-    assert alike(new, old, by=0.0, to=POINTS), f"scaling publish {there.parent.parent.name} again"
+@pytest.mark.parametrize("folder", sorted({each.parents[1] for each in QUOTED}), ids=name_of)
+def test_every_plot_of_a_text_is_what_its_journal_draws_now(folder: Path) -> None:
+    quoted = {each.stem: each for each in QUOTED if each.parents[1] == folder}
+    kinds = {name.partition("-")[0] for name in quoted}
+    drawn = {each.name: each for each in drawings(study_of(folder), *kinds)}
+    for name, there in quoted.items():
+        new, old = _seen(drawn[name].svg), _seen(there.read_text(encoding="utf-8"))
+        assert alike(new, old, by=0.0, to=POINTS), f"scaling publish {folder.name} again"
 
 
-def test_the_picture_of_all_programs_is_that_of_the_latest_tables(tmp_path: Path) -> None:
-    rows = ratios(studies(ALL))
+def test_the_index_is_what_is_written_now_small_valid_and_loads_nothing() -> None:
+    """`Outline` also finds headings, captions and scopes that a screen reader would miss."""
+    text = (ALL / PAGE).read_text(encoding="utf-8")
+    assert index_page(ALL) == text, "`nox -s quotes` writes it"
+    assert is_index(ALL / PAGE)
+    page = Outline(text)
+    links = {each.attributes["href"] for each in page.all("a")}
+    elsewhere = {each for each in links if not each.startswith("#")}
+    assert {ALL / unquote(each) for each in elsewhere} == {each / PAGE for each in FOLDERS}
+    assert len(text.encode()) < MOST_BYTES
+    assert [each for each in page.faults if not each.startswith(OUTSIDE)] == []
+    assert not {each.tag for each in page.elements} & {"script", "img", "iframe"}
+    assert [each.attributes["href"] for each in page.all("link")] == ["data:,"]
+    assert len(set(HEADINGS.values())) == len(HEADINGS)
+    # One function counts for the page and the texts.
+    rows = count_table(ALL)
+    for key, heading in (
+        ("over", "Throughput over processes"),
+        ("p99", "P99 over processes, at a rate"),
+    ):
+        quoted = re.findall(rf"(\d+)<!-- {key}\.(\w+) -->", "".join(TEXTS.values()))
+        assert quoted
+        found = one(rows, heading=heading)
+        assert all(int(figure) == found[column] for figure, column in quoted)
+        assert f"{heading} {found['cases']}" in page.root.words
+    shown = indexed(ALL)
+    words = shown.loc[shown["heading"] == "Throughput over processes", "word"]
+    assert words.isin([OPEN, ""]).mean() <= 1 / 6, "few comparisons with processes are open"
+
+
+def test_the_picture_of_the_rule_has_each_word_as_it_is_now() -> None:
+    """But for `not slower`, which few intervals get."""
+    shown = (ALL / rule_picture.FILE_NAME).read_text(encoding="utf-8")
+    drawn = rule_picture.rule_picture().figure
+    named = {each.get_text() for each in drawn.axes[0].get_yticklabels()}
+    assert named == {*RATE.words} - {"not slower"}
+    assert shown == svg(drawn, rule_picture.FILE_NAME, rule_picture.TITLE), "`nox -s quotes`"
+
+
+def test_the_picture_of_all_programs_is_that_of_the_latest_tables() -> None:
+    rows = indexed(ALL)
     before = rows.assign(date="2000-01-01", ratio=9.0)
     picture = programs(pd.concat([before, rows], ignore_index=True))
-    drawn = tmp_path / FILE_NAME
-    drawn.write_text(svg(picture.figure, FILE_NAME, PROGRAMS))
-    assert alike(_seen(drawn), _seen(ALL / FILE_NAME), by=0.0, to=POINTS), "nox -s quotes"
+    new, old = svg(picture.figure, FILE_NAME, PROGRAMS), (ALL / FILE_NAME).read_text()
+    assert alike(_seen(new), _seen(old), by=0.0, to=POINTS), "nox -s quotes"
 
 
-def _seen(svg: Path) -> str:
+def _seen(svg: str) -> str:
     """What is drawn, a line each: no groups, no names, and not what dots say, which not all that
     is published does.
     """
-    shown = (each for each in ET.parse(svg).iter() if each.tag not in (TITLE, GROUP))
+    shown = (each for each in ET.fromstring(svg).iter() if each.tag not in (TITLE, GROUP))
     lines = []
     for each in shown:
         looks = {name: value for name, value in each.items() if name not in UNSEEN}

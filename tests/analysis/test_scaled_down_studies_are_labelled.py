@@ -63,7 +63,6 @@ def test_an_invalid_scale_is_an_error(said: str) -> None:
         planned(f"scale = '{said}'\n{STUDY}")
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_terminal_page_markdown_plots_and_csv_show_it_in_per_cent() -> None:
     for scale, words in ((1.0, ""), (0.01, "scaled to 1 %"), (0.125, "scaled to 12.5 %"),
                          (3.0, "scaled to 300 %")):  # fmt: skip
@@ -71,6 +70,6 @@ def test_terminal_page_markdown_plots_and_csv_show_it_in_per_cent() -> None:
     for scale in (0.01, 1.0):
         study = FakeStudy(workers=(1, 2), blocks=1, options={"scale": scale}).study
         terminal = printed_by(partial(print_answer, study))
-        for text in (terminal, page(study), tables_markdown(study), caption(study)):
+        for text in (terminal, page(study, []), tables_markdown(study), caption(study)):
             assert ("scaled to 1 %" in " ".join(text.split())) is (scale < 1)
         assert set(summary(study)["scale"]) == {scale}

@@ -39,8 +39,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture
-def folder(study: Study) -> Path:
+def folder(study: Study, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the study, whose tables are worked out once for all that shows them."""
     assert study.path
+    made = Study.of
+    known = {study.path: study}
+    monkeypatch.setattr(Study, "of", lambda journal: known.get(journal.path) or made(journal))
     return study.path.parent
 
 
@@ -140,14 +144,13 @@ def test_commands_begin_with_what_is_missing_and_long_ones_end_with_it(
     assert is_short or printed.splitlines()[-1].startswith(INTERRUPTED)
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_whatever_happened_to_the_journal(tmp_path: Path) -> None:
     """It is the first and the last of the page, too."""
     for lines, said in DAMAGED.values():
         study = Study.of(read_journal(write_lines(lines, tmp_path / "study")))
         assert study.incomplete.startswith(said)
     lines, said = DAMAGED["unreadable"]
-    html = page(Study.of(read_journal(write_lines(lines, tmp_path / "study")))).lower()
+    html = page(Study.of(read_journal(write_lines(lines, tmp_path / "study"))), []).lower()
     assert html.index(said) < html.index("<main>") < html.rindex(said.partition(",")[0])
 
 

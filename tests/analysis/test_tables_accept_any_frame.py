@@ -21,6 +21,7 @@ RATE = st.floats(1, 1e6) | st.sampled_from([np.nan, 0.0, 5.0])
 PLACE = st.integers(0, len(MADE.runs) - 1)
 PICKED = st.lists(st.tuples(PLACE, RATE, st.booleans()), min_size=1, max_size=60)
 CELL = ["arm", "model", "workers", "twin"]
+FIGURES = ("point", "low", "high", "n")
 
 
 def study_of(frame: pd.DataFrame) -> Study:
@@ -42,17 +43,18 @@ def test_every_estimate_is_the_median_of_its_runs_and_whatever_there_is_is_compa
 ) -> None:
     """A repeated run counts once, by its last valid attempt in a block."""
     study = study_of(frame_of(picked))
-    rates = where(study.estimates, measure=THROUGHPUT)
     assert len(study.cells) == len(study.runs.drop_duplicates(CELL))
-    for about in study.cells.to_dict("records"):
+    for place, about in zip(
+        study.cells.index.tolist(), study.cells.to_dict("records"), strict=True
+    ):
         cell = {name: about[name] for name in CELL}
         runs = where(study.runs, **cell)
         last = runs[runs["valid"]].drop_duplicates("block", keep="last")
         assert (about["runs"], about["left_out"]) == (len(last), (~runs["valid"]).sum())
         expected = medians(last[[THROUGHPUT]].to_numpy(np.float64))
-        found = where(rates, **cell)[["point", "low", "high", "n"]].to_numpy()
-        known = [[*np.ravel(expected)]] if expected.n[0] else []
-        assert found.tolist() == known
+        found = study.estimate(place, THROUGHPUT)
+        known = [*np.ravel(expected)] if expected.n[0] else []
+        assert [found[name] for name in FIGURES if found] == known
     ratios = study.ratios
     if len(ratios):
         assert (ratios["n"] <= MADE.blocks).all()
@@ -74,7 +76,7 @@ def test_slopes_are_those_of_a_straight_line() -> None:
     ]
     found, expected = slope(frame), medians(np.array(slopes)[:, np.newaxis])
     assert found["n"] == len(slopes)
-    assert [found[name] for name in ("point", "low", "high")] == pytest.approx(
+    assert [found[name] for name in FIGURES[:3]] == pytest.approx(
         [expected.point[0], expected.low[0], expected.high[0]]
     )
 

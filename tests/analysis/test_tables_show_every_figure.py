@@ -118,13 +118,12 @@ def test_a_journal_begins_with_what_cannot_be_run_without_a_path_of_the_user(
     assert each.reason == "ImportError: no name 'x' in 'y' (y.py)"
 
 
-@pytest.mark.usefixtures("unrendered")
 def test_tables_page_and_answer_show_what_cannot_be_run() -> None:
     whole = FakeStudy(blocks=1, workers=(1, 2))
     study = replace(whole, head={"refused": [UVLOOP, MEINHELD]}).study
     row = "| web | asyncio · 3.14, 3.14t · processes · strong | stack=flask/meinheld: there is no"
     assert row in tables_markdown(study)
-    shown = page(study)
+    shown = page(study, [])
     assert shown.count("<summary>What cannot be run") == 1
     assert all(each.reason in shown for each in (UVLOOP, MEINHELD))
     assert "2 combinations cannot be run: see the page." in shown

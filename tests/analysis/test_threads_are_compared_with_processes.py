@@ -34,6 +34,9 @@ def exact(speeds: Speeds = SPEEDS, **others: object) -> FakeStudy:
     return FakeStudy(**(made | {"speeds": speeds} | others))  # type: ignore[arg-type]
 
 
+EXACT = exact()
+
+
 def over_processes(study: FakeStudy, measure: str, **values: object) -> pd.DataFrame:
     asked = {"question": OVER_PROCESSES, "measure": measure, "model": "threads"}
     return where(study.study.ratios, **(asked | values))
@@ -44,14 +47,14 @@ def over(row: dict[Any, Any]) -> tuple[str, str, int]:
 
 
 def test_the_better_processes_are_taken_at_each_n() -> None:
-    first, second = over_processes(exact(), THROUGHPUT).to_dict("records")
+    first, second = over_processes(EXACT, THROUGHPUT).to_dict("records")
     assert over(first) == ("3.14", "processes", 1)
     assert over(second) == ("3.14+mimalloc", "processes", 2)
     assert (first["candidates"], second["candidates"]) == (2, 2)
     assert first["ratio"] == pytest.approx(0.9, rel=1e-3)
     assert second["ratio"] == pytest.approx(1.76 / 1.6, rel=1e-3)
     # the same CPU time in every run: CPU per operation is the other way round
-    cpu = one(over_processes(exact(), CPU), workers=2)
+    cpu = one(over_processes(EXACT, CPU), workers=2)
     assert over(cpu) == over(second)
     assert cpu["ratio"] == pytest.approx(1.6 / 1.76, rel=2e-3)
 
@@ -59,7 +62,7 @@ def test_the_better_processes_are_taken_at_each_n() -> None:
         is_better = (run.cell.arm, run.cell.model) == ("3.14+mimalloc", "processes")
         return throttled(run) if is_better else run
 
-    found = one(over_processes(replace(exact(), change=invalid), THROUGHPUT), workers=2)
+    found = one(over_processes(replace(EXACT, change=invalid), THROUGHPUT), workers=2)
     assert (over(found), found["candidates"]) == (("3.14", "processes", 2), 1)
     made = FakeStudy(arms=("3.14t",), models=BOTH, workers=(1, 2))  # an arm is its own baseline
     assert over(one(over_processes(made, THROUGHPUT), workers=1)) == ("3.14t", "processes", 1)
@@ -74,7 +77,7 @@ def test_memory_is_of_one_kind_on_both_sides(blank: str) -> None:
     def change(run: RunLine) -> RunLine:
         return with_(run, memory__pss_bytes=None) if run.cell.model == blank else run
 
-    studies = exact(), replace(exact(), change=change), exact(head={"scaling": KERNELS_PSS})
+    studies = EXACT, replace(EXACT, change=change), exact(head={"scaling": KERNELS_PSS})
     pss, rss, old = (one(over_processes(study, MEMORY), workers=2) for study in studies)
     assert (pss["memory_kind"], rss["memory_kind"], old["memory_kind"]) == ("PSS", "RSS", "RSS")
     assert rss["ratio"] == pytest.approx(pss["ratio"], rel=1e-3)

@@ -210,10 +210,15 @@ def decided(evidence: Evidence, least: float, most: float) -> tuple[Word, str]:
 
 
 @cache
+def all_judged(machine: Path, file: Path = FILE) -> list[Judged]:
+    """Every claim of a file, as `judged` on a machine."""
+    return [judged(claim, machine) for claim in listed(file).claims]
+
+
+@cache
 def claim_table(machine: Path) -> pd.DataFrame:
     """The claims as a table, each with its word on a machine."""
-    every = [judged(claim, machine) for claim in listed().claims]
-    rows = [(each.claim.name, each.claim.source, each.word) for each in every]
+    rows = [(each.claim.name, each.claim.source, each.word) for each in all_judged(machine)]
     return pd.DataFrame(rows, columns=["name", "source", "word"])
 
 
@@ -228,8 +233,7 @@ INTRODUCTION = (
 
 def page(machine: Path, file: Path = FILE) -> str:
     """The claims as Markdown: a section for each source, an item for each claim."""
-    known = listed(file)
-    every = [judged(claim, machine) for claim in known.claims]
+    known, every = listed(file), all_judged(machine, file)
     parts = ["# Claims", counts(every), INTRODUCTION]
     for name, some in groupby(every, key=lambda each: each.claim.source):
         source = known.sources[name]

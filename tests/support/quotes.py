@@ -27,7 +27,7 @@ from scaling.analysis.tables.pairs import EQUAL_CELLS
 from scaling.analysis.tables.words import OPEN, SCALES, as_counted, is_proven, side_of
 from scaling.base.errors import UsageError, unknown
 from scaling.base.formats import number
-from scaling.report.index import counts, ratios, studies
+from scaling.report.index import counts
 from tests.support.children import ROOT
 from tests.support.claims import claim_table
 from tests.support.tables import (
@@ -36,6 +36,7 @@ from tests.support.tables import (
     Row,
     figure_of,
     fitting,
+    indexed,
     select,
     table_of,
     toml,
@@ -55,7 +56,7 @@ def count_table(folder: Path) -> pd.DataFrame:
     `better` and `worse` are proven, of `bounded` the most is known that they are worse, and of
     those that are `undecided` nothing is.
     """
-    found = counts(ratios(studies(folder)))
+    found = counts(indexed(folder))
     said = {word: KINDS[side_of(word)] for scale in SCALES for word in scale.words}
     kinds = found.drop(columns=["heading", "cases"]).rename(columns={**said, **UNDECIDED}).T
     sums = kinds.groupby(level=0).sum().T
@@ -67,7 +68,7 @@ def printed_counts(folder: Path) -> Iterator[str]:
     """For each heading how often each word was given, how many ratios have none or are open, and
     what is left of the differences where a sentence counts them; then those of A/A pairs.
     """
-    shown = ratios(studies(folder))
+    shown = indexed(folder)
     for heading, part in shown[shown["workload"] != PRIMITIVES].groupby("heading", sort=False):
         words = part["word"]
         if (words != "").any():  # a gain has none

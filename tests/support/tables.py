@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Flags
 from scaling.base.errors import UsageError, unknown
 from scaling.base.files import text_in
 from scaling.base.formats import number, span
-from scaling.report.index import environment_of
+from scaling.report.index import environment_of, ratios, studies
 from tests.support.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"
@@ -58,6 +60,12 @@ def table_of(folder: Path, table: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=None if rows else ["folder"], dtype=object)
 
 
+@cache
+def indexed(published: Path) -> pd.DataFrame:
+    """The ratios that the index page of the studies in `published`/MACHINE/STUDY has."""
+    return ratios(studies(published))
+
+
 def _environment(study: Path) -> Row:
     facts = environment_of(study)
     return {**facts, "folder": study.name, "minutes": max(1, round(facts["minutes"]))}
@@ -83,18 +91,20 @@ def _flat(row: Row) -> dict[str, str | list[str]]:
 
 def fitting(table: pd.DataFrame, wanted: Row) -> pd.DataFrame:
     """The rows that have these values, one of each list; of `parameters` those that are named."""
-    return table[~_lacks(table, wanted).any(axis="columns")]
+    lacks = np.zeros(len(table), np.bool_)
+    for each in _lacks(table, wanted).values():
+        lacks |= each
+    return table[~lacks]
 
 
-def _lacks(table: pd.DataFrame, wanted: Row) -> pd.DataFrame:
-    """Which of the values each row does not have."""
-    lacks = {
-        name: ~table[name].isin([value] if isinstance(value, str) else value)
+def _lacks(table: pd.DataFrame, wanted: Row) -> dict[str, Flags]:
+    """Which rows do not have each of the values, shape (rows,)."""
+    return {
+        name: ~table[name].isin([value] if isinstance(value, str) else value).to_numpy()
         if name in table
-        else True
+        else np.ones(len(table), np.bool_)
         for name, value in _flat(wanted).items()
     }
-    return pd.DataFrame(lacks, table.index)
 
 
 def select(table: pd.DataFrame, wanted: Row, where: str) -> dict[str, Any]:
@@ -118,8 +128,8 @@ def select(table: pd.DataFrame, wanted: Row, where: str) -> dict[str, Any]:
             f"{where}: {len(found)} rows have {_text(_flat(wanted))}; name {' or '.join(tell)}"
         )
     lacks = _lacks(table, wanted)
-    nearest = lacks.sum(axis="columns").idxmin()
-    has = {str(name): table.at[nearest, name] for name in lacks if lacks.at[nearest, name]}
+    nearest = np.sum([*lacks.values()], axis=0).argmin()
+    has = {name: table.iloc[nearest][name] for name, lack in lacks.items() if lack[nearest]}
     raise UsageError(f"{where}: no row has {_text(_flat(wanted))}; the nearest has {_text(has)}")
 
 
