@@ -60,4 +60,3 @@ def test_tests_of_3_14t_are_where_it_looks_for_them() -> None:
     assert not is_of_no_build(workers, {"free_threaded", "slow"})
     assert not is_of_no_build(analysis, {"one_build"})
     assert is_of_no_build(workers, {"free_threaded", "one_build"})
-    assert is_of_no_build(workers, {"free_threaded", "thorough"})

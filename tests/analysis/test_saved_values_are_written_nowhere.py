@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from scaling.run.load_client import LoadError
 from scaling.run.redaction import HIDDEN, Hiding, secrets_in, spellings, without_words
 from tests.applications import live
 from tests.support.app_checks import APPLICATIONS, hurry
+from tests.support.children import OF_ONE
 from tests.support.cli import Command
 from workers.services.load import sequence
 from workers.services.load.request import Request
@@ -143,6 +146,12 @@ REQUESTS = [
 ]
 
 
+def describe_app(python: str, variables: Sequence[tuple[str, str]], _: object) -> bytes:
+    """The description of an environment with the workload `app` alone, of which the study is."""
+    command = [python, "-c", OF_ONE % {"name": "app"}, "--describe"]
+    return subprocess.run(command, env=dict(variables), stdout=subprocess.PIPE, check=True).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_a_planted_token_is_in_no_file_and_in_no_line(
@@ -151,6 +160,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     """Checked, measured and answered for on real builds. The application says it in each of its
     tracebacks, and the study has all of its files.
     """
+    monkeypatch.setattr("scaling.builds.prepared_arm._ask", describe_app)
     monkeypatch.setattr("scaling.study.application.ALLOCATORS", ("",))
     monkeypatch.setattr("scaling.report.view.plots.drawings", lambda *_: [])  # which takes seconds
     monkeypatch.setattr("scaling.study.plan.cells.aa_pairs", lambda *_: [])

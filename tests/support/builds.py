@@ -12,5 +12,4 @@ def is_of_no_build(path: Path, marks: AbstractSet[str]) -> bool:
     """Whether neither build runs a test of this file with these marks."""
     if "free_threaded" not in marks:
         return False
-    on_3_14_alone = bool({"one_build", "thorough"} & marks)
-    return on_3_14_alone or not any(path.is_relative_to(ROOT / each) for each in ON_3_14T)
+    return "one_build" in marks or not any(path.is_relative_to(ROOT / each) for each in ON_3_14T)

@@ -26,15 +26,16 @@ from dataclasses import dataclass
 from typing import Literal
 from workers import Rounds, Worker, Workload, parameter
 """
-# `python -m workers --describe` with `compute` alone of the built-in workloads.
-OF_COMPUTE = """
+# `python -m workers --describe` with one of the built-in workloads alone.
+OF_ONE = """
 import sys
 from workers import describe
 from workers.__main__ import main
 every = describe.built_in()
-describe.built_in = lambda: {"compute": every["compute"]}
+describe.built_in = lambda: {%(name)r: every[%(name)r]}
 sys.exit(main(sys.argv[1:]))
 """
+OF_COMPUTE = OF_ONE % {"name": "compute"}
 QUICK = {"warmup_s": 0.02, "window_s": 0.1, "ticks": 2}
 MIB = 1 << 20
 # In sub-interpreters: what is written in Python.

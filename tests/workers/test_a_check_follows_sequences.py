@@ -24,7 +24,7 @@ def by_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "ROUNDS", 1)
 
 
-@each_model("threads", "processes")
+@each_model("threads", "forked")
 def test_what_all_workers_know_is_no_finding(model: str) -> None:
     models, workers = ((), (2,)) if model == "threads" else ((model,), ())
     requests = [LOGIN, ME, SAID, EVENTS]
@@ -35,10 +35,11 @@ def test_what_all_workers_know_is_no_finding(model: str) -> None:
 @pytest.mark.one_build
 def test_each_step_comes_to_another_worker() -> None:
     """What one process keeps is lost between the steps."""
-    asked = {**QUICK, "workers": (), "models": ("forked",), "alone": 1}
+    asked = {**QUICK, "workers": (), "models": ("mixed:2",), "alone": 1}
     (finding,) = check("live:forgetful", [LOGIN, SAID], **asked).findings
-    assert (finding.kind, finding.models) == ("state-in-process", ("forked",))
-    assert finding.message.startswith("In forked processes `WebSocket /ws` is answered with body/0")
+    assert (finding.kind, finding.models) == ("state-in-process", ("mixed:2",))
+    where = "fresh processes of 2 threads"
+    assert finding.message.startswith(f"In {where} `WebSocket /ws` is answered with body/0")
     assert "planted" not in f"{finding}"
 
 
@@ -52,10 +53,6 @@ def test_each_step_comes_to_another_worker() -> None:
         ),
         ({**SAID, "websocket": "/me"}, "WebSocket /me (line 3) on one loop: no WebSocket route"),
         ({**SAID, "receive": ["other"]}, "(line 3) on one loop: the messages that come are not t"),
-        (
-            {"websocket": "/ws", "send": ["fail"], "line": 5},
-            "(line 5) on one loop: LookupError: no such message (live.py, line",
-        ),
         ({"path": "/forever", "line": 7}, "GET /forever (line 7) on one loop: no end of the answ"),
     ],
 )

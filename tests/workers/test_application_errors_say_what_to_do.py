@@ -246,8 +246,6 @@ TOKEN = "b3c4-open-sesame"
 
 REPEATS = """
 async def application(scope, receive, send):
-    if scope["type"] == "lifespan":
-        raise NotImplementedError
     cookie = dict(scope["headers"])[b"cookie"].decode()
     raise LookupError(f"no session {cookie}, {scope['query_string']}")
 """
@@ -271,7 +269,7 @@ def test_what_an_application_says_of_a_request_has_no_secret_in_it(tmp_path: Pat
     (tmp_path / "repeats.py").write_text(REPEATS)
     request = {"path": f"/?token={TOKEN}", "headers": {"cookie": f"sid={TOKEN}"}}
     with pytest.raises(AppCheckError) as said:
-        check("repeats:application", [request], tmp_path, alone=1, workers=())
+        check("repeats:application", [request], tmp_path, alone=1, workers=(), lifespan="off")
     assert TOKEN not in str(said.value)
     assert "GET /?token=(hidden) is answered with status 500" in str(said.value)
     assert "no session sid=(hidden)" in str(said.value)

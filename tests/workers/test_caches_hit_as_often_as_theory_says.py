@@ -158,6 +158,7 @@ def test_hits_of_workers_are_those_of_the_caches_that_they_have_and_the_gil_stay
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.one_build
 def test_memory_of_divided_caches_is_that_of_one() -> None:
     def memory_mib(of: str) -> float:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from scaling.journal.check_file import AppCheck
-from scaling.run.check import state
 from tests.support.app_checks import APPLICATIONS, TOGETHER_S, check
 from tests.support.children import FREE_THREADED
 
@@ -57,39 +56,24 @@ def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> 
         assert each.remedy
 
 
-def test_data_of_one_worker_is_a_difference() -> None:
-    requests = [{"method": "PUT", "path": "/ada"}, {"path": "/names"}]
-    application = "faults.own_data:create_app"
-    result = check(application, requests, alone=1, firsts=0, together_s=MOMENT_S, factory=True)
-    (found,) = result.findings
-    assert (found.kind, found.request) == ("differs", "GET /names")
-    assert "body has length 0, and length 1 at N = 1" in found.message
-
-
 def test_a_sound_application_passes() -> None:
     """With twins of faults in it; `flask_ledger` is one of WSGI."""
     requests = [{"path": "/items/tea"}, {"path": "/items/milk"}, {"path": "/once/"}]
     requests += [{"path": f"/context{each['path']}"} for each in USERS]
-    assert check("faults.sound:application", requests, workers=(4,)).findings == []
+    found = check("faults.sound:application", requests, workers=(4,), together_s=0.2)
+    assert found.findings == []
 
 
 # Each application once, and each way: made by a factory, or one object that all loops share.
+@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "factory", "kinds"),
-    [
-        ("fastapi_shop", False, []),
-        ("starlette_pages", True, []),
-        ("flask_ledger", False, ["state-in-process"]),  # it numbers what it books, in its process
-    ],
+    ("name", "factory"),
+    [("fastapi_shop", False), ("starlette_pages", True), ("flask_ledger", False)],
 )
-def test_published_applications_pass_in_threads(
-    name: str, factory: bool, kinds: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state, "ROUNDS", 1)  # nothing here differs by chance
+def test_published_applications_pass_in_threads(name: str, factory: bool) -> None:
+    """First requests that all loops get at once are sent to the sound one."""
     lines = (APPLICATIONS / name / "requests.jsonl").read_text().splitlines()
-    asked: dict[str, Any] = {"factory": factory, "models": ("forked",) if kinds else ()}
+    requests = [*map(json.loads, lines)][:: 3 if name == "flask_ledger" else 1]  # it books still
     application = f"{name}.main:{'create_app' if factory else 'app'}"
-    requests = list(map(json.loads, lines))[:: 3 if kinds else 1]  # of a ledger what books, too
-    found = check(application, requests, alone=1, **asked)
-    assert [each.kind for each in found.findings] == kinds
-    assert "threads" not in found.wrong_models
+    found = check(application, requests, alone=1, firsts=0, factory=factory)
+    assert (found.findings, found.models) == ([], ("threads",))

@@ -1,10 +1,10 @@
-"""Whatever goes wrong with a load, the run has an outcome that says so, and no process is left."""
+"""Whatever goes wrong with a load, the run has an outcome that says so, and no process is left.
+
+`nox -s faults` kills a driver beside a load generator.
+"""
 
 import errno
 import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,11 +18,10 @@ import pytest
 from scaling.run import load as load_module
 from scaling.run import load_client
 from scaling.run.load import Generator
-from tests.support.children import ROOT, environment, failure_of
+from tests.support.children import ROOT, failure_of
 from tests.support.refusing import failing
 from tests.support.servers import gone
 from tests.support.serving import load_of, program, served
-from tests.support.waiting import wait_until
 from workers.services.load.generator import write_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
@@ -143,32 +142,6 @@ def test_a_generator_process_that_is_stopped_shows_as_slip() -> None:
     assert (load.cpu_s or 0) > 0
     assert len(load.windows) == 4  # it follows the instants of the ticks
     assert sum(each.answered for each in load.windows) <= load.completed
-
-
-DRIVER = f"""
-from tests.support.serving import program, served
-served({SERVE!r}, window_s=600, generators=program(processes=2))
-"""
-
-
-def test_nothing_outlives_a_driver_that_is_killed_under_load() -> None:
-    variables = environment(HOME=str(Path.home()))  # where the driver has its cache
-    with subprocess.Popen([sys.executable, "-c", DRIVER], env=variables) as driver:
-
-        def started() -> list[psutil.Process]:
-            return psutil.Process(driver.pid).children(recursive=True)
-
-        def loads(each: psutil.Process) -> bool:
-            named = "workers.services.load.generator" in each.cmdline()
-            return named and bool(each.net_connections("tcp"))
-
-        try:
-            wait_until(lambda: sum(map(loads, started())) == 2)
-            members = started()
-            assert len(members) == 4  # child, coordinator, two that send
-        finally:
-            driver.send_signal(signal.SIGKILL)
-    assert gone(members)
 
 
 def test_a_report_is_written_whole_where_the_system_takes_only_a_part(

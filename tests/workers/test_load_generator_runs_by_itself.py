@@ -1,7 +1,7 @@
 """`python -m workers.services.load` measures a server from beginning to end, and ends in time.
 
-That it ends with its driver, and says which server it does not reach, is tested with one:
-`test_load_faults_have_an_outcome.py`.
+That it says which server it does not reach is tested with a driver:
+`test_load_faults_have_an_outcome.py`; `nox -s faults` kills the driver.
 """
 
 import asyncio

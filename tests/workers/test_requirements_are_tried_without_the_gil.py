@@ -206,6 +206,7 @@ def test_packages_as_people_have_them() -> None:
     assert found["aiosignal"].needed_by == ("aiohttp",)
 
 
+@pytest.mark.thorough
 def test_what_replaces_a_package_leaves_the_gil_off() -> None:
     found = tried(*sorted({name for each in REPLACEMENTS.values() for name in each.tried}))
     assert {each.name: each.blocks for each in found.packages if each.blocks} == {}

@@ -39,8 +39,8 @@ def run(model: str, server: str, **asked: Any) -> Ending:
         ("threads", "tcp", ""),
         ("threads", "fastapi", "httptools"),
         ("interpreters", "aiohttp", "aiohttp, pure Python"),
-        ("processes", "fastapi", "httptools"),
-        ("forked", "asgi", "httptools"),
+        ("processes", "asgi", "httptools"),
+        ("forked", "tcp", ""),
     ],
 )
 def test_every_model_serves(model: str, server: str, parser: str) -> None:

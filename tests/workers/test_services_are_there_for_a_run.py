@@ -225,26 +225,6 @@ def test_bad_parameters_get_a_one_line_error(services: Services) -> None:
         Services("/nowhere/python", environment()).need("site", SMALL)
 
 
-@pytest.mark.slow
-def test_a_killed_driver_takes_its_services_along() -> None:
-    driver_code = f"""
-import sys, time
-from scaling.run.services import Services
-services = Services(sys.executable, {environment()!r}, workers=9)
-print(len(services.need("site", {SMALL!r})), flush=True)
-time.sleep({PATIENCE_S})
-"""
-    with subprocess.Popen(
-        [sys.executable, "-c", driver_code], stdout=subprocess.PIPE, env=environment()
-    ) as driver:
-        assert driver.stdout
-        assert driver.stdout.readline() == b"2\n"  # for 8 workers each
-        processes = psutil.Process(driver.pid).children(recursive=True)
-        assert processes
-        driver.kill()
-        assert gone(processes)
-
-
 class Unreadable:
     urls = ()
 

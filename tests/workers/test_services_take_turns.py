@@ -38,13 +38,13 @@ def together(
             load = None if keep_alive is None else load_asked(CONNECTIONS, keep_alive=keep_alive)
             beside = run_beside(services, {**CELL, **cell}, needs=needs, load=load, in_slices=True)
             found.append(stack.enter_context(beside))
-        endings, _ = taking_turns([run for run, _ in found], WINDOW_S)
+        endings, _ = taking_turns([run for run, _ in found], found[0][0].cell["window_s"])
     return [(ending, usage.use()) for ending, (_, usage) in zip(endings, found, strict=True)]
 
 
 def test_clients_have_a_site_each(services: Services) -> None:
     """They are stopped, it is not: what is in flight is answered while others have their turn."""
-    cell = {"workload": "scrape", "parameters": {"pages": 2}, "ticks": 8}
+    cell = {"workload": "scrape", "parameters": {"pages": 2}, "ticks": 8, "window_s": 0.3}
     cells = [{**cell, "model": model} for model in ("threads", "processes")]
     for ending, used in together(services, cells, ["site"]):
         record = record_of(ending)

@@ -1,6 +1,7 @@
 """`check_application` finds what only one process keeps, and nothing that all of them have.
 
-That threads keep it is shown by section 10 of the page on N loops, and by `flask_ledger`.
+That threads keep it is shown by section 10 of the page on N loops. Other models are in
+`test_a_check_follows_sequences.py`, and both are simulated in the tests of the analysis.
 """
 
 import re
@@ -34,24 +35,18 @@ def checked(name: str, requests: Sequence[dict[str, Any]], folder: Path, **asked
     return check(f"faults.{name}", requests, **asked)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("name", "requests", "models", "found_in", "words"),
+    ("name", "requests", "models", "words"),
     [
         (
-            *("kept_in_process:asgi.raising", ADDED, ("forked",), ("forked",)),
-            r"is answered 500, not 200: .*; KeyError: 'a' \(kept_in_process.py, line \d+",
-        ),
-        (
-            *("kept_in_process:asgi.counter", [{}], ("mixed:2",), ("mixed:2",)),
-            "In fresh processes of 2 threads `GET /` is answered",
+            *("raising", ADDED, ("mixed:2",)),
+            r"In fresh processes of 2 threads `GET /rows/a` is answered 500, not 200: .*; "
+            r"KeyError: 'a' \(kept_in_process.py, line \d+",
         ),
         (  # a key that is made at import breaks fresh processes alone
-            *("kept_in_process:asgi.signed", LOGGED_IN, PROCESSES, ("processes",)),
+            *("signed", LOGGED_IN, PROCESSES),
             "In fresh processes `GET /me` is answered 401, not 200.*forked processes keep it",
-        ),
-        (  # what each loop keeps is lost by threads, too
-            *("own_data:create_app", NAMED, ("processes",), ("processes", "threads")),
-            "this state lives in one worker",
         ),
     ],
 )
@@ -59,22 +54,30 @@ def test_what_one_process_keeps_is_found(
     name: str,
     requests: list[dict[str, Any]],
     models: tuple[str, ...],
-    found_in: tuple[str, ...],
     words: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(state, "ROUNDS", 1)  # nothing differs by chance: it is tried again once
-    factory = name.startswith("own_data")
-    result = checked(name, requests, tmp_path, alone=1, models=models, factory=factory)
+    result = checked(f"kept_in_process:asgi.{name}", requests, tmp_path, alone=1, models=models)
     (found,) = result.findings
-    assert (found.kind, found.models, result.ok) == ("state-in-process", found_in, False)
+    assert (found.kind, found.models, result.ok) == ("state-in-process", models[:1], False)
     assert re.search(words, f"{found.message} {found.remedy}")
 
 
-def test_what_all_processes_have_is_no_finding(tmp_path: Path) -> None:
-    """Of ASGI, too, in `test_a_check_follows_sequences.py`."""
-    assert checked("kept_outside:wsgi.every", EVERY, tmp_path, models=("forked",)).findings == []
+def test_what_each_loop_keeps_is_lost_by_threads_too_where_it_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "ROUNDS", 1)
+    asked: dict[str, Any] = {"alone": 1, "firsts": 0, "together_s": 0.05, "factory": True}
+    asked |= {"workers": (2,), "models": ("processes",)}
+    result = checked("own_data:create_app", NAMED, tmp_path, **asked)
+    found = {each.kind: each for each in result.findings}
+    assert found.keys() == {"differs", "state-in-process"}
+    assert found["differs"].request == "GET /names"
+    assert "body has length 0, and length 1 at N = 1" in found["differs"].message
+    assert found["state-in-process"].models == ("processes", "threads")
+    assert "this state lives in one worker" in found["state-in-process"].message
 
 
 @pytest.mark.thorough

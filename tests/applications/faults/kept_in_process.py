@@ -3,12 +3,10 @@
 import hashlib
 import hmac
 import secrets
-from collections import Counter
 
 from .replies import Asked, Reply, applications
 
 items: dict[str, int] = {}
-counts: Counter[str] = Counter()
 KEY = secrets.token_bytes(16)  # each process that imports this has its own
 
 
@@ -20,12 +18,6 @@ def raising(asked: Asked) -> Reply:
     return Reply(200, items[asked.name])
 
 
-def counter(asked: Asked) -> Reply:
-    """How often this process was asked."""
-    counts[asked.path] += 1
-    return Reply(200, counts[asked.path])
-
-
 def signed(asked: Asked) -> Reply:
     """A log-in that is signed with the key of this process."""
     right = hmac.new(KEY, b"ada", hashlib.sha256).hexdigest()
@@ -34,4 +26,4 @@ def signed(asked: Asked) -> Reply:
     return Reply(200, "ada") if asked.cookies.get("user") == right else Reply(401)
 
 
-asgi, _ = applications(raising, counter, signed)
+asgi, _ = applications(raising, signed)

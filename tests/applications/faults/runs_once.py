@@ -35,6 +35,3 @@ def with_manager(own: Manager) -> Application:
             await respond(send, {"tea": 3})
 
     return made
-
-
-application = create_around()
