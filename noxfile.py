@@ -361,11 +361,11 @@ def quick(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Run the tests that show in full what others show in part: every built-in study, say.
 
-    Those that need threads without a GIL run on 3.14t, all others on 3.14.
+    Those that need threads without a GIL run on 3.14t, one at a time, and all others on 3.14.
     """
     pythons = python_for(session, TESTED, "tests")
     beside = in_parallel(PER_CORE["3.14"])
-    free_threaded = ("-m", "thorough and free_threaded", *TEST_FOLDERS["3.14t"], *beside)
+    free_threaded = ("-m", "thorough and free_threaded", *TEST_FOLDERS["3.14t"])
     measure = ("-m", "thorough and measures", *measuring(["tests"]))
     commands = {
         "thorough tests": ("3.14", "-m", "thorough and not measures", *beside),
