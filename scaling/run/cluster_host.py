@@ -35,6 +35,7 @@ PROGRAM = (
     "from scaling.cli import main; main()"
 )
 FOLDER = "study"
+JOURNAL_ALONE = "SCALING_JOURNAL_ALONE"  # whoever asked makes tables, plots and page of it
 PROGRESS = "["  # what a line of progress begins with: [1/16] block 1 of 8 done
 HEARTBEATS = ("heartbeat", "keep-alive")  # of the worker's periodic callbacks
 
@@ -139,6 +140,7 @@ def _started(request: Request, folder: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [*command, "--output", FOLDER],
         cwd=folder,
+        env={**os.environ, JOURNAL_ALONE: "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -168,7 +168,7 @@ def test_a_planted_token_is_in_no_file_and_in_no_line(
     monkeypatch.setattr("scaling.run.check.state.ROUNDS", 1)
     of_two = partial(check_application, workers=(2,))
     monkeypatch.setattr("scaling.run.application_trial.check_application", of_two)
-    monkeypatch.setattr("scaling.run.application_trial.MODELS", ("forked",))
+    monkeypatch.setattr("scaling.run.application_trial.MODELS", ())
     for name in ("workers.py", "random.py"):  # a folder of the user's is not searched for ours
         (tmp_path / name).write_text("raise ImportError(__file__)\n")
     requests = tmp_path / "requests.jsonl"

@@ -36,6 +36,7 @@ def run(
         cluster: Measure on every host of this dask.distributed scheduler, instead of here.
     """
     from scaling.report.output import finish
+    from scaling.run.cluster_host import JOURNAL_ALONE
     from scaling.run.prepare import prepared
 
     console, note = new_console(), partial(say, new_console(stderr=True))
@@ -49,7 +50,8 @@ def run(
             os.environ[name] = url  # where services look for it
     with prepared(asked.options, asked.wanted, note) as study:
         measured = measure(study, output, console)
-    finish(measured, console)
+    if JOURNAL_ALONE not in os.environ:
+        finish(measured, console)
 
 
 def _require_no_services(services: dict[str, str | None]) -> None:
