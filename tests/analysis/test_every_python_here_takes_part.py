@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from itertools import product
 
 import pytest
 
 from scaling.builds.interpreters.find import survey
-from scaling.journal.record import Record, decode_description, decode_record
+from scaling.journal.record import decode_description, decode_record
 from tests.support.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
 pytestmark = pytest.mark.slow
@@ -22,25 +23,18 @@ SMALL = {"spawn": {"tasks": 100}, "lifecycle": {"runs": 3}}
 """Sockets, tasks and loops: tests of workers run all on the two newest."""
 
 
-def here() -> dict[str, str]:
-    """The build that runs the tests, and each other of its kind, with a GIL or without one.
-
-    The tests run on one of each kind: between them they look at every Python here, and at none
-    twice.
-    """
+@cache
+def others() -> dict[str, str]:
+    """Each other Python of this kind, with a GIL or without one, by its build."""
     running = os.path.realpath(sys.executable)
     alike = [one for one in survey() if one.free_threaded == FREE_THREADED]
     best = {one.build: str(one.executable) for one in reversed(alike)}
-    others = {build: python for build, python in best.items() if python != running}
-    return {f"running 3.{sys.version_info.minor}": running, **others}
-
-
-PYTHONS = here()
+    return {build: python for build, python in best.items() if python != running}
 
 
 def child(build: str, *arguments: str, document: str = "") -> str:
     done = subprocess.run(
-        [PYTHONS[build], "-m", "workers", *arguments],
+        [others()[build], "-m", "workers", *arguments],
         input=document,
         capture_output=True,
         text=True,
@@ -51,32 +45,25 @@ def child(build: str, *arguments: str, document: str = "") -> str:
     return done.stdout
 
 
-def measured(build: str, workload: str) -> Record:
-    cell = QUICK | {"workload": workload, "workers": 2, "parameters": SMALL.get(workload, {})}
-    return decode_record(child(build, document=json.dumps(cell)))
-
-
-@pytest.mark.parametrize("build", [*PYTHONS][1:])
-def test_what_it_can_run_is_listed(build: str) -> None:
+def test_what_it_can_run_is_listed() -> None:
     """Of the one that runs the tests in `test_describe_lists_what_runs_here.py`."""
-    told = decode_description(child(build, "--describe"))
-    assert told.loops["asyncio"].refused is None
-    assert told.models["threads"].refused is None
-    assert told.models["processes"].refused is None
-    assert {name: told.workloads[name].refused for name in STANDARD_LIBRARY} == dict.fromkeys(
-        STANDARD_LIBRARY
-    )
-    new = tuple(map(int, told.python.version.split(".")[:2])) >= (3, 14)
-    assert (told.models["interpreters"].refused is None) == new
+    for build in others():
+        told = decode_description(child(build, "--describe"))
+        assert told.loops["asyncio"].refused is None
+        assert told.models["threads"].refused is None
+        assert told.models["processes"].refused is None
+        assert {name: told.workloads[name].refused for name in STANDARD_LIBRARY} == dict.fromkeys(
+            STANDARD_LIBRARY
+        )
+        new = tuple(map(int, told.python.version.split(".")[:2])) >= (3, 14)
+        assert (told.models["interpreters"].refused is None) == new
 
 
-CASES = list(product([*PYTHONS][1:], ("echo", *SMALL)))
-
-
-@pytest.mark.parametrize(("build", "workload"), CASES)
-def test_it_runs_what_needs_no_package(build: str, workload: str) -> None:
-    record = measured(build, workload)
-    assert record.loop is not None
-    assert record.loop.version == record.process.version
-    assert sum(worker.ticks.operations[-1] for worker in record.workers) > 0
-    assert all(worker.errors == 0 for worker in record.workers)
+def test_it_runs_what_needs_no_package() -> None:
+    for build, workload in product(others(), ("echo", *SMALL)):
+        cell = QUICK | {"workload": workload, "workers": 2, "parameters": SMALL.get(workload, {})}
+        record = decode_record(child(build, document=json.dumps(cell)))
+        assert record.loop is not None
+        assert record.loop.version == record.process.version
+        assert sum(worker.ticks.operations[-1] for worker in record.workers) > 0
+        assert all(worker.errors == 0 for worker in record.workers)

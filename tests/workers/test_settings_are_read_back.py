@@ -47,7 +47,7 @@ def cell(model: str, **more: object) -> dict[str, object]:
 def test_nothing_asked_nothing_changed(model: str) -> None:
     record = measured(cell(model))
     host, *workers = (process.os_threads for process in processes(record, model))
-    assert host
+    assert host == 3 if model == "threads" else host  # the workers', and the host's own
     # A sub-interpreter has no threads of its own: it would report those of its process.
     assert (workers == [None, None]) == (model == "interpreters")
     for process in processes(record, model):
@@ -156,12 +156,6 @@ def test_a_description_of_the_interpreter_says_the_same(
     assert python["free_threaded"] == FREE_THREADED
     assert ("--disable-gil" in python["config_args"]) == FREE_THREADED
     assert not [each for each in python["config_args"] if os.sep in each]  # no path
-
-
-@pytest.mark.one_build
-def test_os_threads_are_counted_and_none_is_hidden() -> None:
-    threads = measured(cell("threads", workers=4)).process.os_threads
-    assert threads == 5  # the workers', and the host's own
 
 
 @pytest.mark.one_build
