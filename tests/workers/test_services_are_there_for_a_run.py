@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services, ServiceUsage, _Slices
 from tests.support.children import PATIENCE_S, environment
 from tests.support.refusing import failing
-from tests.support.servers import fetch, gone
+from tests.support.servers import fetch
 from tests.support.waiting import wait_until
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
