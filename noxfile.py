@@ -46,9 +46,9 @@ HERE = {
     "report": "Write page, plots and tables of a study again",
 }
 """Commands of `scaling` for whoever has installed nothing but nox."""
-PER_CORE = {"3.14": 2, "3.14t": 3}
-"""So many tests at a time: those of the analysis compute, those of workers wait for a child now and
-then. 3.14t has only the latter. Each process collects all tests first, which takes 4 to 9 s."""
+PER_CORE = 2
+"""So many tests at a time: some wait for a child while others compute. More of them take longer:
+each process collects all tests first, which takes 4 s of CPU time and more."""
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
@@ -304,7 +304,7 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
 
 def beside_others(build: str) -> list[str]:
     """The options of pytest for tests that run several at a time."""
-    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS, *in_parallel(PER_CORE[build])]
+    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS, *in_parallel(PER_CORE)]
 
 
 def alone(build: str) -> list[str]:
@@ -364,7 +364,7 @@ def thorough(session: nox.Session) -> None:
     Those that need threads without a GIL run on 3.14t, one at a time, and all others on 3.14.
     """
     pythons = python_for(session, TESTED, "tests")
-    beside = in_parallel(PER_CORE["3.14"])
+    beside = in_parallel(PER_CORE)
     free_threaded = ("-m", "thorough and free_threaded", *TEST_FOLDERS["3.14t"])
     measure = ("-m", "thorough and measures", *measuring(["tests"]))
     commands = {
