@@ -57,7 +57,7 @@ TEXTS = (
 )
 NUMBERS = ("ratio", "ratio_low", "ratio_high", "ratio_n", "p")
 FIGURES = {"ratio_low": "low", "ratio_high": "high", "ratio_n": "n"}  # as tables name them
-OF_STUDY = ("machine", "study", "place", "page", "date")
+OF_STUDY = ("machine", "study", "place", "page", "date", "begun")
 COLUMNS = [
     *(FIGURES.get(each, each) for each in (*TEXTS, *NUMBERS)),
     *("workers", "headline", "name", *OF_STUDY),
@@ -112,7 +112,7 @@ def studies(published: Path) -> pd.DataFrame:
     """The studies in `published`/MACHINE/STUDY, a row each.
 
     Columns: its `folder`, `machine`, `study`, `place` (both), the address of its `page`, `date`,
-    `controls`, `blocks`, `runs`; the arms without the GIL (`free`), and whether it `counts`.
+    `begun`, `controls`, `blocks`, `runs`; the arms without the GIL (`free`); whether it `counts`.
 
     Raises:
         UsageError: the environment of a study cannot be read.
@@ -123,7 +123,9 @@ def studies(published: Path) -> pd.DataFrame:
         pythons = {name: arm.get("python") or {} for name, arm in known["arms"].items()}
         about = {"folder": folder, "machine": folder.parent.name, "study": folder.name}
         about |= {"place": place, "page": quote(f"{place}/{PAGE}")}
-        about |= {name: known[name] or "" for name in ("date", "controls", "blocks", "runs")}
+        about |= {
+            name: known[name] or "" for name in ("date", "begun", "controls", "blocks", "runs")
+        }
         about["free"] = [name for name, each in pythons.items() if each.get("free_threaded")]
         about["counts"] = known["controls"] != "void" and not known.get("simulated")
         rows.append(about)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from scaling.builds.arms import parse_arm
 from scaling.journal.protected_write import write_text
 from scaling.report.index import ratios, studies
 from scaling.report.view.declare import tone
@@ -27,8 +28,9 @@ def programs(found: pd.DataFrame) -> "Picture":
     """The plot of those of these ratios that are about programs, one program below the other.
 
     A study of an application is a program. Elsewhere a workload is a program, unless the study has
-    several variants of it. If a program was measured several times, the latest ratio is shown;
-    memory is compared with the processes that take least.
+    several variants of it. If a program was measured several times, the latest ratio over processes
+    with the GIL is shown, and one over processes without it only if there is no other. Memory is
+    compared with the processes that take least.
     """
     from scaling.report.render import draw  # with Matplotlib
 
@@ -42,8 +44,10 @@ def programs(found: pd.DataFrame) -> "Picture":
         tone=asked["word"].map(tone),
         is_other=~is_program,
         place=asked["measure"].map(list(PANELS).index),
+        over_gil=[not parse_arm(arm).without_gil for arm in asked["over_arm"]],
     )
-    rows = rows.sort_values(["date", "ratio"]).drop_duplicates(["name", "panel"], keep="last")
+    rows = rows.sort_values(["over_gil", "begun", "ratio"])
+    rows = rows.drop_duplicates(["name", "panel"], keep="last")
     rows = rows.sort_values(["place", "is_other", "name"])
     days = sorted(set(rows["date"]) - {""})
     machines = ", ".join(sorted(set(rows["machine"])))
