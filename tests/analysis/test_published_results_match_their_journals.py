@@ -206,8 +206,10 @@ def test_the_picture_of_the_rule_has_each_word_as_it_is_now() -> None:
 
 def test_the_picture_of_all_programs_is_that_of_the_latest_tables() -> None:
     rows = indexed(ALL)
-    before = rows.assign(date="2000-01-01", ratio=9.0)
-    picture = programs(pd.concat([before, rows], ignore_index=True))
+    before = rows.assign(begun="2000-01-01T00:00:00Z", ratio=9.0)
+    of_gil = rows[~rows["over_arm"].str.contains("t")]
+    over_free = of_gil.assign(begun="2100-01-01T00:00:00Z", ratio=9.0, over_arm="3.14t")
+    picture = programs(pd.concat([before, rows, over_free], ignore_index=True))
     new, old = svg(picture.figure, FILE_NAME, PROGRAMS), (ALL / FILE_NAME).read_text()
     assert alike(_seen(new), _seen(old), by=0.0, to=POINTS), "nox -s quotes"
 
