@@ -129,7 +129,7 @@ def records(
         return _run(cell, window_s, services, in_slices=in_turns, variables=variables)
 
     def make(services: ExitStack) -> list[Callable[[Member[Any]], Coroutine[Any, Any, Ending]]]:
-        return [partial(observed, run(cell, services)) for cell in random.sample(cells, len(cells))]
+        return [partial(observed, run(cells[place], services)) for place in order]
 
     def alone(cell: Mapping[str, Any]) -> Ending:
         with ExitStack() as services:
@@ -137,8 +137,10 @@ def records(
 
     found: list[Ending] = []
     for _ in range(TRIES):
+        order = random.sample(range(len(cells)), len(cells))  # who is first in a turn
         if in_turns:
-            found, _seen = in_turn(make, window_s)
+            done, _seen = in_turn(make, window_s)
+            found = [done[order.index(place)] for place in range(len(cells))]
         else:
             found = [alone(cell) for cell in cells]
         measured = [each.record for each in found if each.outcome == "measured" and each.record]
