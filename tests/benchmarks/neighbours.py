@@ -16,6 +16,7 @@ from math import log
 from pathlib import Path
 from typing import NamedTuple
 
+from scaling.analysis.table.ticks import throughputs
 from scaling.journal.reading import find_journal, published_in, read_lines
 from scaling.journal.record import Cell, RunLine
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -61,10 +62,14 @@ def figures(effort: Effort) -> Iterator[Figure]:
 
 def _pairs(folder: Path) -> Pairs:
     """The blocks of all pairs of cells with one number of workers that took turns in a group."""
-    groups: dict[tuple[int, int], dict[Cell, Turn]] = defaultdict(dict)
-    for line in read_lines(find_journal(folder), lambda _: None):
-        if isinstance(line, RunLine) and line.group is not None and (turn := _turn(line)):
-            groups[line.block, line.group][line.cell] = turn
+    every = read_lines(find_journal(folder), lambda _: None)
+    lines = [each for each in every if isinstance(each, RunLine) and each.group is not None]
+    groups: dict[tuple[int, int | None], dict[Cell, Turn]] = defaultdict(dict)
+    rates = throughputs([line.record for line in lines]).tolist()
+    for line, rate in zip(lines, rates, strict=True):
+        opened_ns = _opened_ns(line)
+        if opened_ns is not None and rate > 0:
+            groups[line.block, line.group][line.cell] = Turn(opened_ns, rate)
     pairs: Pairs = defaultdict(list)
     for turns in groups.values():
         order = sorted(turns, key=lambda cell: turns[cell].opened_ns)
@@ -77,17 +82,10 @@ def _pairs(folder: Path) -> Pairs:
     return pairs
 
 
-def _turn(run: RunLine) -> Turn | None:
-    """Its first slice and its rate over all of them; None if it has none."""
-    workers = run.record.workers if run.record else []
-    if not workers or not all(each.slices and each.ticks.operations for each in workers):
-        return None
-    opened_ns = min(each.slices.opened_ns[0] for each in workers if each.slices)
-    rate = 0.0
-    for ticks in (each.ticks for each in workers):
-        done = ticks.operations[-1] - ticks.operations[0]
-        rate += done / (ticks.time_ns[-1] - ticks.time_ns[0]) * 1e9
-    return Turn(opened_ns, rate) if rate else None
+def _opened_ns(run: RunLine) -> int | None:
+    """The beginning of its first slice, if it has any."""
+    slices = [each.slices for each in run.record.workers] if run.record else []
+    return min((each.opened_ns[0] for each in slices if each and each.opened_ns), default=None)
 
 
 def _near_over_far(pairs: Pairs, least: float, models: int) -> float | None:
