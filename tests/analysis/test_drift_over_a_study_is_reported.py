@@ -6,11 +6,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-import scipy
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scaling.analysis.statistics.drift import OVER_BLOCK, OVER_TIME, drift, sen_slope
+from scaling.analysis.statistics.drift import OVER_BLOCK, OVER_TIME, drift
 from scaling.report.view import notes
 from tests.support.runs import with_speed
 from tests.support.studies import FakeStudy
@@ -58,14 +55,6 @@ def test_intervals_cover_what_there_is(over_time: float, over_block: float) -> N
         assert np.mean([each["word"].isin(["faster", "slower"]).any() for each in found]) <= 0.1, (
             "noise alone is no drift"
         )
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 9)] * 2), min_size=6, max_size=12))
-def test_its_slope_is_that_of_scipy(points: list[tuple[int, int]]) -> None:
-    times, values = np.array(points, np.float64).T
-    if np.ptp(times) and np.ptp(values):  # else SciPy divides by 0
-        expected = scipy.stats.theilslopes(values, times)
-        assert sen_slope(times, values) == pytest.approx(np.array(expected)[[0, 2, 3]])
 
 
 def test_below_six_blocks_all_is_inconclusive() -> None:

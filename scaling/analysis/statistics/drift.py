@@ -69,30 +69,14 @@ def _by_block(values: Floats, blocks: Integers) -> Floats:
 
 
 def _line_through(times: Floats, speeds: Floats) -> tuple[float, ...]:
+    from scipy.stats import theilslopes  # slow to import
+
     known = np.isfinite(times) & np.isfinite(speeds)
     times, speeds = times[known], speeds[known]
     if len(times) < FEWEST_FOR_INTERVAL or np.ptp(times) == 0:
         return UNKNOWN
-    return (*_share(sen_slope(times, speeds) * np.ptp(times)).tolist(), len(times))
-
-
-def sen_slope(times: Floats, values: Floats) -> Floats:
-    """Sen's median of the slopes of all pairs, and its interval by his (2.6); shape (3,).
-
-    `scipy.stats` has it, and takes longer to import than a page to write.
-    """
-    from scipy.special import ndtri
-
-    one, other = np.triu_indices(len(times), 1)
-    apart = times[one] != times[other]
-    one, other = one[apart], other[apart]
-    slopes = np.sort((values[other] - values[one]) / (times[other] - times[one]))
-    ties = [np.unique(each, return_counts=True)[1] for each in (times, values)]
-    of_all, *of_ties = ((n * (n - 1) * (2 * n + 5)).sum() for n in (np.array(len(times)), *ties))
-    width = ndtri((1 + COVERAGE) / 2) * np.sqrt((of_all - sum(of_ties)) / 18)
-    low = max(round((len(slopes) - width) / 2) - 1, 0)
-    high = min(round((len(slopes) + width) / 2), len(slopes) - 1)
-    return np.array([np.median(slopes), slopes[low], slopes[high]])
+    slopes = np.array(theilslopes(speeds, times, COVERAGE))[[0, 2, 3]]
+    return (*_share(slopes * np.ptp(times)).tolist(), len(times))
 
 
 def _slopes(
