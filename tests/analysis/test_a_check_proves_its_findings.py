@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -201,21 +202,30 @@ def test_only_the_first_answer_must_have_what_is_saved() -> None:
     assert again.seen.unsaved == {0: "the answer has nothing at /token to save"}
 
 
-def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
-    parts = [b"data: a\n\n", b"data: [DO", b"NE]\n\n"]
-    client = CheckClient([{"path": "/"}], replace(ONCE, length=1))
+@contextmanager
+def answering(*parts: bytes, stays: bool = False) -> Iterator[socket.socket]:
+    """A server that answers one request with these parts, and closes unless it `stays`."""
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
 
-        def stream() -> None:
+        def answer() -> None:
             with server.accept()[0] as accepted:
                 accepted.recv(4096)
-                accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")
-                accepted.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
                 for each in parts:
-                    accepted.sendall(b"%x\r\n%b\r\n" % (len(each), each))
-                accepted.recv(4096)  # until it is closed
+                    accepted.sendall(each)
+                if stays:
+                    accepted.recv(4096)  # until the client closes
 
-        pool.submit(stream)
+        pool.submit(answer)
+        yield server
+
+
+def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
+    parts = [b"data: a\n\n", b"data: [DO", b"NE]\n\n"]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    head += b"Transfer-Encoding: chunked\r\n\r\n"
+    chunks = [b"%x\r\n%b\r\n" % (len(each), each) for each in parts]
+    client = CheckClient([{"path": "/"}], replace(ONCE, length=1))
+    with answering(head, *chunks, stays=True) as server:
         assert sent(client, server) == ""
     (answer,) = client.seen.sequence
     assert (answer.status, answer.body, answer.failure) == (200, b"".join(parts), "")
@@ -223,15 +233,8 @@ def test_a_stream_ends_with_a_line_that_came_in_two_parts() -> None:
 
 def test_cookies_of_an_answer_that_broke_off_are_secrets() -> None:
     client = CheckClient([{"path": "/"}], ONCE)
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
-
-        def break_off() -> None:
-            with server.accept()[0] as accepted:
-                accepted.recv(4096)
-                accepted.sendall(b"HTTP/1.1 200 OK\r\nSet-Cookie: session=abcdefgh\r\n")
-                accepted.sendall(b"Content-Length: 9\r\n\r\nbody")
-
-        pool.submit(break_off)
+    head = b"HTTP/1.1 200 OK\r\nSet-Cookie: session=abcdefgh\r\nContent-Length: 9\r\n\r\n"
+    with answering(head, b"body") as server:
         assert sent(client, server) == "a request was not answered"
     assert client.seen.sequence[0].failure == "the answer broke off after 4 bytes"
     assert client.secrets == {"abcdefgh"}
