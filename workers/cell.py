@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def outside(self) -> bool:
-        """Whether the workers belong to a command, which is measured from outside."""
+        """True if the workers belong to a command, which is measured from outside."""
         return self.workload in APPLICATIONS and self.served_by != LOOPS
 
     @property

@@ -34,7 +34,7 @@ class Channel:
 
     @property
     def has_message(self) -> bool:
-        """Whether a whole message has already been read into the buffer."""
+        """True if a whole message has already been read into the buffer."""
         return b"\n" in self._received
 
     def close(self) -> None:

@@ -188,7 +188,7 @@ def _before_a_fork(values: Values, loaded: Loaded, of_module: int) -> str | None
 
 
 def _all_refused(workload: type[Workload], loops: list[str], loaded: Loaded) -> bool:
-    """Whether the workload itself refuses sub-interpreters with every choice."""
+    """Return True if the workload itself refuses sub-interpreters with every choice."""
     return all(
         reason_against(build(workload, dict(values)), "interpreters", loop)
         for values in loaded

@@ -71,7 +71,7 @@ class Column:
 
     @property
     def is_array(self) -> bool:
-        """Whether the values of the column are a numpy array."""
+        """True if the values of the column are a numpy array."""
         return self.dtype in (COUNT, NUMBER, FLAG)
 
     def __call__(self, rows: Rows) -> Any:

@@ -45,7 +45,7 @@ class Locked:
 
 
 def is_lock(file: Path) -> bool:
-    """Whether a file of requirements is a lock file, by its name."""
+    """Return True if a file of requirements is a lock file, by its name."""
     return is_valid_pylock_path(file) or file.name.endswith(".lock")
 
 

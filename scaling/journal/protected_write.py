@@ -15,7 +15,7 @@ LONGEST_HEAD_BYTES = 1 << 24  # a file of another kind can be one long line
 
 
 def holds_journal(path: Path) -> bool:
-    """Whether a file is a journal, of any version: by its name, or by its first line.
+    """Return True if a file is a journal, of any version: by its name, or by its first line.
 
     Raises:
         OSError: there is a file that cannot be read.

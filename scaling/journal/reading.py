@@ -133,7 +133,7 @@ def _first(path: Path, lines: Iterator[bytes]) -> bytes:
 
 
 def is_torn_head(data: bytes) -> bool:
-    """Whether this is all that a power failure left of a journal's first line.
+    """Return True if this is all that a power failure left of a journal's first line.
 
     The line may end early. File systems such as ext4 and XFS may also have kept the length of the
     file but not its bytes, and give NUL bytes instead: for all of it, or for some blocks.

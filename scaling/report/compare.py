@@ -178,7 +178,7 @@ def _are_machines(studies: Mapping[str, Study]) -> bool:
 
 
 def _are_programs(studies: Mapping[str, Study]) -> bool:
-    """Whether each study is of another application."""
+    """Return True if each study is of another application."""
     cells = (each.cells["cell"].iloc[0] for each in studies.values())
     names = {cell.parameters.get("application", "") for cell in cells}
     return "" not in names and len(names) > 1

@@ -71,7 +71,7 @@ class Member[T]:
 
     @property
     def ended(self) -> bool:
-        """Whether the run is over."""
+        """True if the run is over."""
         return self._task is not None and self._task.done()
 
     def result(self) -> T:

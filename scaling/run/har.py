@@ -141,7 +141,7 @@ def _unfit(entry: Mapping[str, Any]) -> str:
 
 
 def _is_sent(name: str, value: str) -> bool:
-    """Whether a header is sent again; name and value are in small letters."""
+    """Return True if a header is sent again; name and value are in small letters."""
     return not name.startswith(":") and OWN_HEADERS.get(name, value) == value
 
 

@@ -162,13 +162,13 @@ def _texts(value: Any) -> list[str]:
 
 
 def _is_open(schema: Object, operation: Object) -> bool:
-    """Whether an operation needs no credentials."""
+    """Return True if an operation needs no credentials."""
     needed = operation.get("security", schema.get("security"))
     return not needed or {} in needed
 
 
 def _streams(operation: Object) -> bool:
-    """Whether all successful answers of an operation are endless."""
+    """Return True if all successful answers of an operation are endless."""
     kinds = [
         kind
         for status, answer in operation.get("responses", {}).items()

@@ -143,7 +143,7 @@ def _members(group: int) -> list[psutil.Process]:
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether a process still runs; a zombie does not."""
+    """Return True if a process still runs; a zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, OSError):
@@ -230,7 +230,7 @@ def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def _is_at_rest(pid: int) -> bool:
-    """Whether no thread of a process can run; also if it is gone."""
+    """Return True if no thread of a process can run; also if it is gone."""
     try:
         threads = threads_of(pid)
     except OSError:

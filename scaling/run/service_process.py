@@ -119,12 +119,12 @@ class ServiceProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the service has not ended."""
+        """True until the service ends."""
         return self._process.poll() is None
 
     @property
     def stopped(self) -> bool:
-        """Whether a signal stopped a process of the service, which then answers nobody."""
+        """True if a signal stopped a process of the service, which then answers nobody."""
         for each in family(self._pid) if self._pid else ():
             with contextlib.suppress(psutil.Error):  # it has just ended
                 if each.status() == psutil.STATUS_STOPPED:

@@ -75,7 +75,7 @@ class Replay:
         self._failed[line.cell.workload] += reason is not None and line.outcome != MEASURED
 
     def gives_up(self, batch: Batch) -> bool:
-        """Whether a batch is given up, since every run of its workload has failed so far: in two
+        """Return True if a batch is given up: every run of its workload has failed so far, in two
         blocks, or of a shorter study twice.
         """
         workload, block = batch[0].cell.workload, batch[0].block
@@ -108,7 +108,7 @@ class Replay:
 
 
 def is_complete(plan: Plan, measured: Collection[RunLine], judge: Judge) -> bool:
-    """Whether a journal holds all runs of a plan."""
+    """Return True if a journal holds all runs of a plan."""
     return not Replay.of(measured, judge).remaining(plan.together(plan.runs))
 
 
@@ -301,7 +301,7 @@ class _Work:
         return again
 
     def _another_comes_after(self, block: int) -> bool:
-        """Whether the next run is the first of another block.
+        """Return True if the next run is the first of another block.
 
         It is not while a disturbed run of this block is to be made again at once, nor when invalid
         runs of all blocks are, at the end.

@@ -51,7 +51,7 @@ class Watcher:
 
     @property
     def ended_runs(self) -> bool:
-        """Whether the watcher, which has ended, killed runs: this process was stopped for long."""
+        """True if the watcher, which has ended, killed runs: this process was stopped for long."""
         return self._process.poll() == ENDED_RUNS
 
     def __enter__(self) -> Self:

@@ -29,7 +29,7 @@ CONTROL_WINDOW_S = 2.0  # enough for what they decide, however long the study's 
 
 
 def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
-    """Whether a workload with these parameters is one of the controls."""
+    """Return True if a workload with these parameters is one of the controls."""
     wanted = CONTROLS.get(workload)
     return wanted is not None and all(parameters.get(key) == wanted[key] for key in wanted)
 
@@ -41,7 +41,7 @@ def least_window_s(study_s: float, cell: Cell) -> float:
 
 
 def has_control(arm: str, name: str) -> bool:
-    """Whether the control of that name can be run on an arm.
+    """Return True if the control of that name can be run on an arm.
 
     Other runtimes have no controls, and some settings are for certain workloads only. Arms that
     this version does not know are taken to run the control.
@@ -102,7 +102,7 @@ def _entries(study: Study, descriptions: Mapping[str, Description]) -> Iterator[
 
 
 def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
-    """Whether a settled entry already runs the control `name` on all arms, on any loop."""
+    """Return True if a settled entry already runs the control `name` on all arms, on any loop."""
     swept = all(
         value in entry.parameters.get(parameter, ()) for parameter, value in CONTROLS[name].items()
     )

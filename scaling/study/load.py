@@ -228,7 +228,7 @@ def calibration_runs(needed: Iterable[Needed]) -> list[Cell]:
 
 
 def is_known(cell: Cell) -> bool:
-    """Whether the rate of a cell, if it has one, is a number."""
+    """Return True if the rate of a cell, if it has one, is a number."""
     return not isinstance(cell.parameters.get(RATE), str)
 
 

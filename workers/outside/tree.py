@@ -31,7 +31,7 @@ class Known(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether the process exists, if only as a zombie."""
+        """Return True if the process exists, if only as a zombie."""
         return _known(self.pid) == self
 
 
@@ -68,7 +68,7 @@ def _stat(folder: str) -> Sequence[bytes]:
 
 
 def has_work(processes: Iterable[Known]) -> bool:
-    """Whether a thread of any of them has work to do.
+    """Return True if a thread of any of them has work to do.
 
     Its CPU time alone does not show that: on a busy machine a thread may wait for a CPU for long.
     `schedstat` counts such a wait only once it is over.

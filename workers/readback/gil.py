@@ -13,7 +13,7 @@ LOOKS, LOOK_S = 50, 0.002
 
 
 def gil_enabled() -> bool:
-    """Whether the GIL is enabled now (always before CPython 3.13)."""
+    """Return True if the GIL is enabled now (always before CPython 3.13)."""
     check = getattr(sys, "_is_gil_enabled", None)
     return True if check is None else check()
 

@@ -153,7 +153,7 @@ def _current(name: str, asked: Value) -> Value | None:
 
 
 def _is_loaded(library: str) -> bool:
-    """Whether a library of that name is part of this process (Linux).
+    """Return True if a library of that name is part of this process (Linux).
 
     The file may have a longer version in its name: `libtcmalloc.so.4` is `libtcmalloc.so.4.5.10`.
     """

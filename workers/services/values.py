@@ -43,7 +43,7 @@ async def fill(connection: Any, rows: int, say: Callable[[str], None]) -> None:
 
 
 async def is_complete(connection: Any, rows: int) -> bool:
-    """Whether a database has the whole table."""
+    """Return True if a database has the whole table."""
     if not await connection.fetchval("select to_regclass('row') is not null"):
         return False
     found = await connection.fetch("select a, b from row where a = $1", rows)

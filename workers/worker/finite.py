@@ -62,7 +62,7 @@ class FiniteRun:
 
     @property
     def has_work(self) -> bool:
-        """Whether this worker has anything to do in this round: others may have more parts."""
+        """True if this worker has anything to do in this round: others may have more parts."""
         rounds = self._session.workload.rounds
         return rounds is None or getattr(self._session.workload, rounds.amount) > 0
 

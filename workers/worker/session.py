@@ -296,7 +296,7 @@ class Session:
 
     @cached_property
     def shares_gil(self) -> bool:
-        """Whether the worker takes slices under a GIL that other workers share, or the host.
+        """True if the worker takes slices under a GIL that other workers share, or the host.
 
         A loop that polls releases the GIL and takes it again before a waiting thread wakes up. That
         thread may wait for half a second, longer than a slice. So workers block between slices: the

@@ -29,7 +29,7 @@ SHORTEST_S = 1e-9  # stands for a latency of which only an upper bound is known
 
 
 def may_be_one(measure: str) -> bool:
-    """Whether a measure is a latency of clients."""
+    """Return True if a measure is a latency of clients."""
     return measure.startswith((LATENCY_PREFIX, FIRST_BYTE))
 
 

@@ -125,7 +125,7 @@ def side_of(word: str) -> int:
 
 
 def is_proven(word: str) -> bool:
-    """Whether a word says a difference of more than the margin."""
+    """Return True if a word says a difference of more than the margin."""
     return word in BY_WORD and BY_WORD[word].said == "{amount}"
 
 

@@ -233,7 +233,7 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
 
 @cache
 def _is_loop(found: str, loop: str, required: str | None) -> bool:
-    """Whether a class is that of a loop.
+    """Return True if a class is that of a loop.
 
     A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
     come from that package; a class name alone may change between its versions. Runtimes other than

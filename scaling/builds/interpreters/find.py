@@ -176,7 +176,7 @@ ISSUE = "cpython#153809"
 
 
 def may_crash(version: str, *, free_threaded: bool) -> bool:
-    """Whether a build of `version`, such as `3.14.6`, is one of those."""
+    """Return True if a build of `version`, such as `3.14.6`, is one of those."""
     try:
         return free_threaded and version_key(version) < version_key(SOUND_SINCE)
     except InvalidVersion:

@@ -205,7 +205,7 @@ INSTALLERS = {
 
 
 def is_there(need: Need) -> bool:
-    """Whether `need` can be used here: its program runs, or its header compiles."""
+    """Return True if `need` can be used here: its program runs, or its header compiles."""
     if need.header is None:
         return shutil.which(need.name) is not None
     compiler = os.environ.get("CC") or next(filter(shutil.which, ("cc", "gcc", "clang")), None)
@@ -269,7 +269,7 @@ def install_command(missing: Sequence[Need], manager: str | None) -> str | None:
 
 
 def may_change_machine() -> bool:
-    """Whether we may install packages: as root, with `SCALING_YES=1` or on a CI machine."""
+    """Return True if we may install packages: as root, with `SCALING_YES=1` or on a CI machine."""
     return _is_root() and (os.environ.get("SCALING_YES") == "1" or bool(os.environ.get("CI")))
 
 

@@ -49,7 +49,7 @@ class Runtime:
         return PROGRAMS / self.language
 
     def implements(self, workload: str) -> bool:
-        """Whether the runtime has a program for the workload."""
+        """Return True if the runtime has a program for the workload."""
         return (self.folder / f"{workload}{self.suffix}").is_file()
 
 

@@ -14,7 +14,7 @@ GTHREAD = "gunicorn-gthread"
 
 
 def has_loops(cell: Cell) -> bool:
-    """Whether the workers of a cell are loops of ours: a server of WSGI has none."""
+    """Return True if the workers of a cell are loops of ours: a server of WSGI has none."""
     return cell.parameters.get("server") != GTHREAD
 
 

@@ -376,7 +376,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def in_slices(self) -> bool:
-        """Whether the window was taken in slices."""
+        """True if the window was taken in slices."""
         return bool(self.workers) and self.workers[0].slices is not None
 
     @property

@@ -75,7 +75,7 @@ class Curves:
 
     @property
     def is_measured(self) -> bool:
-        """Whether x is measured, too."""
+        """True if x is measured, too."""
         return "x_low" in self.medians
 
 

@@ -99,7 +99,7 @@ def _wrong_answer(
 
 
 def _takes_websocket(runs: Runs, request: Mapping[str, Any]) -> bool:
-    """Whether the path of a request is one of a WebSocket."""
+    """Return True if the path of a request is one of a WebSocket."""
     path = request.get("path") or "/"
     try:
         seen = runs("processes", 1, Sending(), websocket=path)

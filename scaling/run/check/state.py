@@ -169,5 +169,5 @@ class StateCheck:
 
 
 def _ended(run: Seen) -> bool:
-    """Whether a run failed, or a request had no answer."""
+    """Return True if a run failed, or a request had no answer."""
     return run.outcome != "measured" or any(each.failure for each in run.sequence)

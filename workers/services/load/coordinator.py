@@ -78,7 +78,7 @@ class Driver:
         return instants_ns
 
     def resumes(self) -> bool:
-        """Whether the next line asks for another slice; an empty object asks for the end.
+        """Return True if the next line asks for another slice; an empty object asks for the end.
 
         Raises:
             ValueError: it is something else.

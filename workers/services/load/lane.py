@@ -207,7 +207,7 @@ class Reporting(asyncio.BufferedProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has not closed it meanwhile."""
+        """True if the server has not closed it meanwhile."""
         return self._transport is not None and not self._transport.is_closing()
 
     def send(self, message: Message) -> None:

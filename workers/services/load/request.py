@@ -45,7 +45,7 @@ class Request:
 
     @property
     def closes(self) -> bool:
-        """Whether the connection ends with the answer."""
+        """True if the connection ends with the answer."""
         return self._header("connection") == "close"
 
     def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:

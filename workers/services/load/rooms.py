@@ -143,7 +143,7 @@ class Room:
 
     @property
     def has_last(self) -> bool:
-        """Whether all members whose connection is open have the last message."""
+        """True if all members whose connection is open have the last message."""
         return self.sent[-1].left <= self.gone
 
     def finish(self) -> None:

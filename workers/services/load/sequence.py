@@ -78,7 +78,7 @@ def problem_of_sequence(requests: Sequence[Request]) -> tuple[Request, str] | No
 
 
 def is_sequence(requests: Sequence[Request]) -> bool:
-    """Whether requests are sent in order: one saves something for later ones."""
+    """Return True if requests are sent in order: one saves something for later ones."""
     return any(each.save for each in requests)
 
 

@@ -79,7 +79,7 @@ def _port(parts: SplitResult, url: str) -> int:
 
 
 def is_here(family: int, address: str) -> bool:
-    """Whether an address belongs to this machine: a socket can be bound to it."""
+    """Return True if an address belongs to this machine: a socket can be bound to it."""
     with socket.socket(family, socket.SOCK_STREAM) as trial:
         try:
             trial.bind((address, 0))

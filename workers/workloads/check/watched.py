@@ -258,7 +258,7 @@ def _inside(application: Any) -> Iterator[Any]:
 
 
 def _equal(one: object, other: object) -> bool:
-    """Whether two values are equal and cannot change, so that either may be kept."""
+    """Return True if two values are equal and cannot change, so that either may be kept."""
     if one is other:
         return True
     try:

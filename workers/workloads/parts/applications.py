@@ -48,7 +48,7 @@ class Application:
 
     @property
     def shared(self) -> bool:
-        """Whether all workers of a process have the same object.
+        """True if all workers of a process have the same object.
 
         Not with a factory, nor where a worker has imported the module for itself.
         """

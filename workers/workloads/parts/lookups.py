@@ -117,7 +117,7 @@ class Misses:
 
     @property
     def free(self) -> bool:
-        """Whether the calling thread only fills the cache, which costs nothing."""
+        """True if the calling thread only fills the cache, which costs nothing."""
         return getattr(self._of, "free", False)
 
     @free.setter

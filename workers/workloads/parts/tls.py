@@ -74,7 +74,7 @@ def shared_contexts() -> Contexts:
 
 
 def are_shared(contexts: Contexts | None) -> bool:
-    """Whether the contexts are those that all workers share."""
+    """Return True if the contexts are those that all workers share."""
     return shared_contexts.cache_info().currsize > 0 and contexts is shared_contexts()
 
 
