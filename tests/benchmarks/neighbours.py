@@ -16,7 +16,7 @@ from math import log
 from pathlib import Path
 from typing import NamedTuple
 
-from scaling.analysis.table.ticks import throughputs
+from scaling.analysis.table.load import read_journal
 from scaling.journal.reading import find_journal, published_in, read_lines
 from scaling.journal.record import Cell, RunLine
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -30,9 +30,11 @@ FEWEST = 20  # values of a study on both sides
 
 
 class Turn(NamedTuple):
-    """One run of a group."""
+    """One run of a group; `counts`: it is valid, and the first run of its cell."""
 
     opened_ns: int
+    cell: Cell
+    counts: bool
     operations_per_s: float
 
 
@@ -61,24 +63,31 @@ def figures(effort: Effort) -> Iterator[Figure]:
 
 
 def _pairs(folder: Path) -> Pairs:
-    """The blocks of all pairs of cells with one number of workers that took turns in a group."""
+    """The blocks of all pairs of cells with one number of workers that took turns in a group.
+
+    Each attempt counts as a block. Second runs of A/A pairs and invalid runs have a place in the
+    order, and are in no ratio.
+    """
     every = read_lines(find_journal(folder), lambda _: None)
-    lines = [each for each in every if isinstance(each, RunLine) and each.group is not None]
-    groups: dict[tuple[int, int | None], dict[Cell, Turn]] = defaultdict(dict)
-    rates = throughputs([line.record for line in lines]).tolist()
-    for line, rate in zip(lines, rates, strict=True):
+    lines = [each for each in every if isinstance(each, RunLine)]
+    frame = read_journal(folder).frame
+    rates = frame["throughput_per_s"].where(frame["valid"])
+    groups: dict[tuple[int, int | None, int], list[Turn]] = defaultdict(list)
+    for line, rate in zip(lines, rates.tolist(), strict=True):
         opened_ns = _opened_ns(line)
-        if opened_ns is not None and rate > 0:
-            groups[line.block, line.group][line.cell] = Turn(opened_ns, rate)
+        if line.group is not None and opened_ns is not None:
+            turn = Turn(opened_ns, line.cell, line.repeat == 0 and rate > 0, rate)
+            groups[line.block, line.group, line.attempt].append(turn)
     pairs: Pairs = defaultdict(list)
     for turns in groups.values():
-        order = sorted(turns, key=lambda cell: turns[cell].opened_ns)
-        for (place, one), (other_place, other) in combinations(enumerate(order), 2):
-            if len(order) == 2 or one.workers != other.workers:
+        order = enumerate(sorted(turns, key=lambda turn: turn.opened_ns))
+        counted = [(place, turn) for place, turn in order if turn.counts]
+        for (place, one), (other_place, other) in combinations(counted, 2):
+            if len(turns) == 2 or one.cell.workers != other.cell.workers:
                 continue
-            over, under = sorted((one, other), key=str)
-            ratio = turns[over].operations_per_s / turns[under].operations_per_s
-            pairs[over, under].append(Block(log(ratio), other_place - place == 1))
+            over, under = sorted((one, other), key=lambda turn: str(turn.cell))
+            ratio = over.operations_per_s / under.operations_per_s
+            pairs[over.cell, under.cell].append(Block(log(ratio), other_place - place == 1))
     return pairs
 
 
