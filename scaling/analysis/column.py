@@ -8,7 +8,6 @@ that it belongs to, or into a file of its own whose dict is then named in
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -83,10 +82,10 @@ class Column:
         if self.needs and not getattr(rows, self.needs):
             # Most journals have no served run, and served runs have many columns.
             nothing: dict[str, Any] = {NUMBER: np.nan, COUNT: 0, OBJECT: {}}
-            return [nothing[self.dtype]] * len(rows.runs)
+            return np.full(len(rows.runs), nothing[self.dtype], self.dtype)
         if callable(self.read):
             return self.read(rows)
-        return list(map(attrgetter(self.read), rows.runs))
+        return rows["fields"][self.read]
 
 
 def where(needs: Needs, columns: Mapping[str, Column]) -> dict[str, Column]:

@@ -7,7 +7,6 @@ Python integers of them first takes twice the time and four times the memory.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import compress
 from typing import Any, NamedTuple, Self
 from warnings import catch_warnings
 
@@ -54,7 +53,7 @@ class Stack:
     `minor_faults` NaN, where a worker of the runs has none.
     """
 
-    rows: list[int]
+    rows: Integers
     finite: bool
     outside: bool
     instant: Integers
@@ -74,7 +73,7 @@ class Stack:
         arrays: dict[str, Any] = {
             name: value[chosen] for name, value in values.items() if isinstance(value, np.ndarray)
         }
-        return replace(self, rows=list(compress(self.rows, chosen)), **arrays)
+        return replace(self, **arrays)
 
     @cached_property
     def rated(self) -> Flags:
@@ -181,10 +180,11 @@ def _stacked(
             misfits |= some
         else:
             traffic = np.array([each.traffic for each in some.values()], np.int64)
-            yield _stack(shape, list(some), numbers, traffic.reshape(*numbers.shape[:2], -1))
+            rows = np.array(list(some))
+            yield _stack(shape, rows, numbers, traffic.reshape(*numbers.shape[:2], -1))
 
 
-def _stack(shape: Shape, rows: list[int], numbers: Integers, traffic: Integers) -> Stack:
+def _stack(shape: Shape, rows: Integers, numbers: Integers, traffic: Integers) -> Stack:
     """Runs by their ticks, runs × workers × series × ticks, and the traffic of their workers."""
     instant, time, operations, errors, payload, cpu, faults = np.moveaxis(numbers, 2, 0)
     busy_from, busy_until, serves = np.moveaxis(traffic, -1, 0)

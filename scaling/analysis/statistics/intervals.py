@@ -40,7 +40,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 COVERAGE = 0.95
 FEWEST_FOR_RANKS = 10
-MOST_AT_ONCE = 50  # columns whose pairs are in memory together
+PAIRS_AT_ONCE = 1 << 16  # of which all means fit into a CPU's cache
 
 
 class Estimates(NamedTuple):
@@ -146,12 +146,13 @@ def signed_ranks(ordered: Floats, levels: Sequence[float]) -> tuple[Floats, Floa
     places += [len(one) - 1 - place for place in places]
     found = np.empty((len(places), ordered.shape[1]))
     halves = np.ascontiguousarray(ordered.T) / 2
-    for at in range(0, len(halves), MOST_AT_ONCE):
-        some = halves[at : at + MOST_AT_ONCE]
+    at_once = max(1, PAIRS_AT_ONCE // len(one))
+    for at in range(0, len(halves), at_once):
+        some = halves[at : at + at_once]
         means_of_pairs = np.take(some, one, axis=1)
         means_of_pairs += np.take(some, other, axis=1)
         means_of_pairs.partition(places)
-        found[:, at : at + MOST_AT_ONCE] = means_of_pairs[:, places].T
+        found[:, at : at + at_once] = means_of_pairs[:, places].T
     return found[: len(levels)], found[len(levels) :]
 
 

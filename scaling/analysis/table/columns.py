@@ -5,9 +5,13 @@ does not report it, or there is no such thing for a run of its kind. The window 
 its release to its finish.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
+from typing import Any
 
-from scaling.analysis.column import COUNT, NUMBER, Column, where
+from scaling.analysis.column import COUNT, NUMBER, OBJECT, Column, where
+from scaling.analysis.rows import Rows
 from scaling.analysis.table.generator import DECLINED, GENERATOR, ROOMS
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.processes import (
@@ -51,9 +55,29 @@ GROUPS = (
     TIME_TERMS,
     SURROUNDINGS,
 )
+PATHS = {
+    column.read for group in GROUPS for column in group.values() if isinstance(column.read, str)
+}
+
+
+def _fields(rows: Rows) -> dict[str, Sequence[Any]]:
+    """The fields of the runs' lines that are columns, all of a run at once: a look at every run for
+    each of them takes several times as long.
+    """
+    return dict(zip(PATHS, zip(*map(attrgetter(*PATHS), rows.runs), strict=True), strict=True))
+
+
+FIELDS = {
+    "fields": Column(
+        read=_fields,
+        dtype=OBJECT,
+        definition="the columns that are fields of a run's line, by path",
+        in_frame=False,
+    )
+}
 EVERY: dict[str, Column] = {
     name: replace(column, unit=column.unit or unit_of(name))
-    for group in GROUPS
+    for group in (*GROUPS, FIELDS)
     for name, column in group.items()
 }
 

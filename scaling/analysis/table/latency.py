@@ -6,7 +6,9 @@ from 400, P99 from 2,000, P99.9 from 20,000. Each is the middle of the bucket of
 buckets are at most 2**-7 of their value wide, so it is within 0.4 % of the operation of that rank.
 """
 
+import math
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -71,10 +73,15 @@ class Counted(NamedTuple):
         """The number of values."""
         return int(self.counts.sum())
 
-    def quantile_s(self, share: float) -> float:
-        """The smallest value that at least that share of all do not exceed. Needs a value."""
-        rank = int(np.ceil(round(share * self.total, 6)))  # 0.9 × 10 is a little more than 9
-        return float(self.values_s[np.searchsorted(np.cumsum(self.counts), rank)])
+    def quantiles_s(self, shares: Iterable[float]) -> list[float]:
+        """For each share the smallest value that at least so many of all do not exceed.
+
+        Needs a value.
+        """
+        total = self.total
+        ranks = [math.ceil(round(share * total, 6)) for share in shares]  # 0.9 × 10 is above 9
+        found: list[float] = self.values_s[np.searchsorted(np.cumsum(self.counts), ranks)].tolist()
+        return found
 
 
 def fewest(share: float) -> int:
@@ -85,13 +92,12 @@ def fewest(share: float) -> int:
 def counted(histograms: Iterable[Latency]) -> Counted:
     """The sum of some histograms; one that does not fit together is left out."""
     whole = [each for each in histograms if len(each.value_ns) == len(each.count) > 0]
-    edges = np.array([edge for each in whole for edge in each.value_ns], dtype=np.int64)
-    counts = np.array([count for each in whole for count in each.count], dtype=np.int64)
-    every, place = np.unique(edges, return_inverse=True)
-    return Counted(
-        middles_ns(every) * S_PER_NS,
-        np.bincount(place, weights=counts, minlength=len(every)).astype(np.int64),
-    )
+    edges = np.array([*chain.from_iterable(each.value_ns for each in whole)], np.int64)
+    counts = np.array([*chain.from_iterable(each.count for each in whole)], np.int64)
+    if not (np.diff(edges) > 0).all():  # of several, or damaged
+        edges, place = np.unique(edges, return_inverse=True)
+        counts = np.bincount(place, weights=counts, minlength=len(edges)).astype(np.int64)
+    return Counted(middles_ns(edges) * S_PER_NS, counts)
 
 
 def summary(histograms: Iterable[Latency], of: str = "latency") -> dict[str, float]:
@@ -105,16 +111,11 @@ def summary(histograms: Iterable[Latency], of: str = "latency") -> dict[str, flo
     number = {OPERATIONS if of == "latency" else f"{of}_count": float(total)}
     if total <= 0:
         return number
-    return {
-        **number,
-        f"{of}_mean_s": float(found.values_s @ found.counts) / total,
-        **{
-            f"{of}_{name}_s": found.quantile_s(share)
-            for name, share in SHARES.items()
-            if total >= fewest(share)
-        },
-        f"{of}_max_s": found.quantile_s(1.0),
-    }
+    number[f"{of}_mean_s"] = float(found.values_s @ found.counts) / total
+    shares = {name: share for name, share in SHARES.items() if total >= fewest(share)}
+    shares["max"] = 1.0
+    quantiles = zip(shares, found.quantiles_s(shares.values()), strict=True)
+    return number | {f"{of}_{name}_s": value for name, value in quantiles}
 
 
 def histograms_of(run: RunLine) -> list[Latency]:

@@ -79,7 +79,7 @@ def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
 # -------------------------------------------------------------------------------------------- frame
 # Runs to a frame: columns in their dtypes, gathered some runs at a time.
 
-RUNS_AT_A_TIME = 4096  # fewer take numpy longer; the records of more need much memory
+RUNS_AT_A_TIME = 2048  # fewer take numpy longer; the records of more need much memory
 
 VALIDITIES = ["valid", "suspect", "invalid"]
 

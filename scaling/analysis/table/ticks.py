@@ -47,9 +47,9 @@ def throughputs(records: Sequence[Record | None]) -> Floats:
 
 def _read(figure: Figure, every: Iterable[Stack], count: int, of: str | None = None) -> Floats:
     found = np.full(count, np.nan)
-    for stack in every:
-        if of is None or (of == "finite") is stack.finite:
-            with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for stack in every:
+            if of is None or (of == "finite") is stack.finite:
                 found[stack.rows] = figure(stack)
     return found
 

@@ -137,7 +137,7 @@ def _terms(rows: Rows) -> dict[str, Floats]:
     for stack in rows.stacks if rows.any_worker_has("use") else ():
         if stack.outside or stack.cpu is None:
             continue
-        runs = [rows.runs[row] for row in stack.rows]
+        runs = [rows.runs[row] for row in stack.rows.tolist()]
         with np.errstate(divide="ignore", invalid="ignore"):
             for name, values in _of_stack(stack, runs).items():
                 found[name][stack.rows] = values

@@ -211,10 +211,6 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return self.block, self.cell, self.repeat
 
 
-class DamagedRun(RunLine, frozen=True, kw_only=True, gc=False):
-    """A run without its ticks, whose text in the journal is damaged."""
-
-
 # -------------------------------------------------------------------------------------------- lines
 
 SCHEMA = 1  # of all of the shapes
@@ -300,7 +296,7 @@ def encode_line(line: Line, record: bytes | None = None) -> bytes:
 def decode_line(data: bytes | str) -> Line | None:
     """A journal line, or None for a kind that this version does not know.
 
-    If the ticks of a run are damaged, it is a `DamagedRun`: invalid, and can be made again.
+    A run has no ticks if they are damaged: it is invalid then, and can be made again.
 
     Raises `msgspec.DecodeError` (of which `msgspec.ValidationError` is one) for anything else.
     """
@@ -309,9 +305,7 @@ def decode_line(data: bytes | str) -> Line | None:
         return _decoded(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         split = decode_split(text)
-        if isinstance(split, SplitRun):
-            return DamagedRun(**msgspec.structs.asdict(split.run))
-        return split
+        return split.run if isinstance(split, SplitRun) else split
 
 
 def _decoded(text: bytes) -> Line | None:
@@ -345,6 +339,7 @@ def _places(begins: bytes) -> tuple[Cell, Placement, int]:
 
 
 TICKS = b'"ticks":{'
+UNKNOWN = b'"":0'  # a field in its place, which is ignored
 
 
 class SplitRun(NamedTuple):
@@ -359,13 +354,9 @@ def decode_split(data: bytes) -> Line | SplitRun | None:
 
     They are nearly all of a line. No string has `TICKS` in it: its quotes would be escaped.
     """
-    kept: list[bytes] = []
-    ticks: list[bytes] = []
-    end = 0
-    while (begin := data.find(TICKS, end)) >= 0:
-        begin += len(TICKS)
-        kept.append(data[end:begin])
-        end = max(begin, data.find(b"}", begin))
-        ticks.append(data[begin:end])
-    line = _decoded(b"".join([*kept, data[end:]]))
-    return SplitRun(line, ticks) if isinstance(line, RunLine) else line
+    begin, *workers = data.split(TICKS)
+    halves = [text.partition(b"}") for text in workers]
+    line = _decoded(UNKNOWN.join([begin, *[rest for _, _, rest in halves]]))
+    if not isinstance(line, RunLine):
+        return line
+    return SplitRun(line, [ticks for ticks, _, _ in halves])
