@@ -4,7 +4,6 @@ Only the journal must be kept: `scaling report` makes the others again, also aft
 computed differently.
 """
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,20 +30,13 @@ REPORT, PLOTS = "report.html", "plots"
 AGAIN = "scaling report"
 COLUMNS = 6  # of figures in a table: more are not read on a laptop, and not printed
 
-# Between two collections. Most objects live until the command ends, and few are in a cycle: at
-# Python's own number a twentieth of the time is spent on looking through them.
-ALLOCATIONS = 50_000
-
 
 def read(results: Path, console: Console) -> Study:
     """Read a study; print what was skipped in its journal, and whether the study is incomplete.
 
-    From here on garbage is collected rarely.
-
     Raises:
         UsageError: no journal is there, an empty one, one without runs, or one of a newer version.
     """
-    gc.set_threshold(ALLOCATIONS)
     study = Study.of(read_journal(results))
     for note in study.skipped:
         say(console, note)
