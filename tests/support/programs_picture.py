@@ -27,10 +27,10 @@ PREFIXES = ("app-", "outside-")
 def programs(found: pd.DataFrame) -> "Picture":
     """The plot of those of these ratios that are about programs, one program below the other.
 
-    A study of an application is a program. Elsewhere a workload is a program, unless the study has
-    several variants of it. If a program was measured several times, the latest ratio over processes
-    with the GIL is shown, and one over processes without it only if there is no other. Memory is
-    compared with the processes that take least.
+    A study of an application is a program, or one for each of its loops. Elsewhere a workload is a
+    program, unless the study has several variants of it. If a program was measured several times,
+    the latest ratio over processes with the GIL is shown, and one over processes without it only if
+    there is no other. Memory is compared with the processes that take least.
     """
     from scaling.report.render import draw  # with Matplotlib
 
@@ -38,8 +38,10 @@ def programs(found: pd.DataFrame) -> "Picture":
     is_program = asked["study"].str.startswith(PREFIXES)
     asked = asked[is_program | (asked["name"] == asked["workload"])]
     named = asked["study"].str.replace("|".join(f"^{each}" for each in PREFIXES), "", regex=True)
+    label = named.where(is_program, asked["name"].astype(str))
+    one_loop = is_program & (asked.groupby("study")["loop"].transform("nunique") == 1)
     rows = asked.assign(
-        name=named.where(is_program, asked["name"].astype(str) + " · " + asked["loop"].astype(str)),
+        name=label.where(one_loop, label + " · " + asked["loop"].astype(str)),
         panel=asked["measure"].map(PANELS),
         tone=asked["word"].map(tone),
         is_other=~is_program,
