@@ -361,9 +361,9 @@ def quick(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Run the tests that show in full what others show in part: every built-in study, say.
 
-    Those that need threads without a GIL run on 3.14t, one at a time, and all others on 3.14.
+    Those that need threads without a GIL run on 3.14t, one at a time, and all others on 3.14. With
+    options of pytest: once, on 3.14.
     """
-    pythons = python_for(session, TESTED, "tests")
     beside = in_parallel(PER_CORE)
     free_threaded = ("-m", "thorough and free_threaded", *TEST_FOLDERS["3.14t"])
     measure = ("-m", "thorough and measures", *measuring(["tests"]))
@@ -372,10 +372,13 @@ def thorough(session: nox.Session) -> None:
         "thorough tests that measure": ("3.14", *measure),
         "thorough tests on 3.14t": ("3.14t", *free_threaded),
     }
+    if session.posargs:
+        commands = {"thorough tests": ("3.14", "-m", "thorough", *session.posargs)}
+    pythons = python_for(session, TESTED, "tests")
     run_all(
         session,
         {
-            name: [pythons[build], "-m", "pytest", *options, *session.posargs]
+            name: [pythons[build], "-m", "pytest", *options]
             for name, (build, *options) in commands.items()
         },
     )

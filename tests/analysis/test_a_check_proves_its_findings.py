@@ -10,7 +10,6 @@ import random
 import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +33,12 @@ from scaling.run.load_client import LoadError
 from scaling.run.probe import Phase
 from tests.support.app_checks import check
 from tests.support.children import PATIENCE_S
+from workers.services.load.client import Asking
+from workers.services.load.generator import http
+from workers.services.load.lane import Message
+from workers.services.load.request import Request
+from workers.services.load.sequence import Answer
+from workers.services.load.targets import parse_target
 
 ONCE = Sending(worker_of=always(0))
 
@@ -241,24 +246,26 @@ def test_cookies_of_an_answer_that_broke_off_are_secrets() -> None:
 
 
 def test_a_request_that_is_sent_again_has_no_second_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "ANSWER_S", 2.0)
-    client = CheckClient([{"path": "/"}], ONCE)
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+    send = Asking._sent
+    limits: list[float] = []
 
-        def close_late() -> float:
-            with server.accept()[0] as accepted:
-                accepted.recv(4096)
-                began = time.monotonic()
-                time.sleep(1.5)
-            with server.accept()[0] as accepted:
-                while accepted.recv(4096):
-                    pass
-            return time.monotonic() - began
+    async def noted(lane: Asking, message: Message, until_s: float) -> Answer:
+        limits.append(until_s)
+        return await send(lane, message, until_s if len(limits) == 1 else 0.0)
 
-        took = pool.submit(close_late)
-        assert sent(client, server) == "a request was not answered"
-        assert took.result() < 3.0
-    assert client.seen.sequence[0].failure == "no answer: connection closed"
+    async def asked(url: str) -> Answer:
+        lane = Asking(parse_target(url, remote=False), http(), PATIENCE_S)
+        try:
+            return await lane.ask(Request(path="/"))
+        finally:
+            lane.finish()
+
+    monkeypatch.setattr(Asking, "_sent", noted)
+    with answering() as server:
+        answer = asyncio.run(asked(f"http://127.0.0.1:{server.getsockname()[1]}"))
+    first, again = limits
+    assert first == again
+    assert answer.failure == "no answer: connection closed"
 
 
 def test_a_client_that_hangs_is_killed_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,9 @@ def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.Mo
     with pytest.raises(SystemExit, match=r"failed: tests on 3\.14$"):
         noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
+    thorough = Session("-k", "x")  # a command without tests would fail
+    noxfile.thorough(thorough)
+    assert thorough.commands == ["python3.14 -m pytest -m thorough -k x"]
 
 
 def test_every_test_is_in_a_part() -> None:
