@@ -1,7 +1,6 @@
 """Any Python from 3.12 on takes part, with nothing installed, in all that needs no package."""
 
 import json
-import os
 import subprocess
 import sys
 from functools import cache
@@ -24,17 +23,16 @@ SMALL = {"spawn": {"tasks": 100}, "lifecycle": {"runs": 3}}
 
 
 @cache
-def others() -> dict[str, str]:
-    """Each other Python of this kind, with a GIL or without one, by its build."""
-    running = os.path.realpath(sys.executable)
+def pythons() -> dict[str, str]:
+    """Each Python of this kind, with a GIL or without one, by its build: the running one, too."""
     alike = [one for one in survey() if one.free_threaded == FREE_THREADED]
-    best = {one.build: str(one.executable) for one in reversed(alike)}
-    return {build: python for build, python in best.items() if python != running}
+    running = f"3.{sys.version_info.minor}{'t' * FREE_THREADED}"
+    return {one.build: str(one.executable) for one in reversed(alike)} | {running: sys.executable}
 
 
 def child(build: str, *arguments: str, document: str = "") -> str:
     done = subprocess.run(
-        [others()[build], "-m", "workers", *arguments],
+        [pythons()[build], "-m", "workers", *arguments],
         input=document,
         capture_output=True,
         text=True,
@@ -46,8 +44,7 @@ def child(build: str, *arguments: str, document: str = "") -> str:
 
 
 def test_what_it_can_run_is_listed() -> None:
-    """Of the one that runs the tests in `test_describe_lists_what_runs_here.py`."""
-    for build in others():
+    for build in pythons():
         told = decode_description(child(build, "--describe"))
         assert told.loops["asyncio"].refused is None
         assert told.models["threads"].refused is None
@@ -60,7 +57,7 @@ def test_what_it_can_run_is_listed() -> None:
 
 
 def test_it_runs_what_needs_no_package() -> None:
-    for build, workload in product(others(), ("echo", *SMALL)):
+    for build, workload in product(pythons(), ("echo", *SMALL)):
         cell = QUICK | {"workload": workload, "workers": 2, "parameters": SMALL.get(workload, {})}
         record = decode_record(child(build, document=json.dumps(cell)))
         assert record.loop is not None

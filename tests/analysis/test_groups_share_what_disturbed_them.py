@@ -78,9 +78,13 @@ def test_the_order_of_turns_is_drawn_anew_for_each_group_of_each_block_and_attem
         return in_turn(jobs, window_s)
 
     monkeypatch.setattr("scaling.run.execute.in_turn", noted)
-    (first, second), (of_next, _) = (plan.together(plan.block(block)) for block in range(2))
-    for runs in (first, second, of_next, first):
-        for attempt in range(1, 5):
-            executor.together([run.at(attempt) for run in runs])
-    assert drawn[-4:] == drawn[:4]  # it is that of the study's seed
-    assert min(len({*drawn[at : at + 4]}) for at in (0, 4, 8)) > 1
+    runs = plan.together(plan.block(0))[0]
+    in_next = [run._replace(block=1) for run in runs]
+    in_other_group = [run._replace(position=run.position + len(runs)) for run in runs]
+    for each in (runs, in_next, in_other_group, runs):
+        for attempt in range(1, 9):
+            executor.together([run.at(attempt) for run in each])
+    eight = [tuple(drawn[at : at + 8]) for at in range(0, 32, 8)]
+    assert eight[3] == eight[0]  # it is that of the study's seed
+    assert len({*eight}) == 3
+    assert min(len({*each}) for each in eight) > 1
