@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.builds.installed import POSTGRES
-from scaling.journal.record import Cell, ParameterFacts, Rounds, WorkloadFacts
+from scaling.journal.record import Cell, Description, ParameterFacts, Rounds, WorkloadFacts
 from scaling.run.session import Replay
 from scaling.study.file import built_in_text
 from scaling.study.plan.cells import Plan
@@ -106,10 +106,11 @@ def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_fr
     assert not any(a == b for a, b in of)
 
 
-def test_cells_of_headline_ratios_are_nearer_in_a_turn_than_at_random() -> None:
+def test_cells_of_headline_ratios_are_nearer_in_a_turn_than_at_random(
+    described_here: Description,
+) -> None:
     """At random, two of n places are (n + 1) / 3 apart on average."""
-    facts = TURNING | {"shared": TURNING["compute"]}
-    plan = planned(built_in_text("compare"), workloads=facts)
+    plan = planned(built_in_text("compare"), workloads=described_here.workloads)
     orders: dict[frozenset[Slot], set[tuple[Slot, ...]]] = {}
     for runs in plan.together(plan.runs):
         slots = frozenset(slots_of(runs))
