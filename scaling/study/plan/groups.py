@@ -130,8 +130,8 @@ def turn_order(
 ) -> list[PlannedRun]:
     """Of 100 random orders, the one in which cells of headline ratios are nearest to each other.
 
-    In published studies neighbours scattered by 0.82 times as much a block as other cells, by 0.91
-    times where the hour was noisy, with an interval that includes 1
+    In published studies neighbours scattered by 0.86 (0.83 to 0.93) times as much a block as other
+    cells, by 0.88 (0.85 to 1.02) times for two models in noisy hours
     (`python -m tests.benchmarks neighbours`).
     """
     slots = {run.slot for run in runs}
