@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scaling.report.render.sheet import Picture
 
 FILE_NAME = "programs.svg"
-PROGRAMS = "N threads over the best N processes: every program that was published"
+PROGRAMS = "N threads over the best N processes: applications, and workloads without variants"
 PANELS = {
     "throughput": "throughput: more is better",
     MEMORY: "memory: less is better",
