@@ -131,7 +131,7 @@ def app(
     show: Printed = Printed(),
     effort: Effort = NOTHING,
 ) -> None:
-    """Measure your own application as threads without the GIL and as processes, in ten minutes.
+    """Measure your own application as threads without the GIL and as processes, in 15 minutes.
 
     Args:
         application: The application: shop.main:app.
