@@ -21,7 +21,7 @@ from scaling.analysis.extent import MEASURED
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
-from scaling.journal.record import Key, RunLine
+from scaling.journal.record import DamagedRun, Key, RunLine
 from scaling.run.progress import Counts, Display, figure_of, run_in_words
 from scaling.run.time_left import ExtraTime, Left, TimeLeft
 from scaling.study.load import is_known
@@ -31,7 +31,7 @@ from scaling.study.presets import FAILING_BLOCKS
 
 # A cause by chance (a throttled moment, a suspended machine) is gone by the end of the study: one
 # attempt more is enough. A lasting cause (an import that turns the GIL on) makes each of them
-# invalid, and costs the study its time.
+# invalid, and costs the study its time. An attempt that was damaged on disk does not count.
 RETRIES = 1
 
 type Done = tuple[RunLine, bytes | None]  # a run's line, and the record as its child printed it
@@ -52,7 +52,8 @@ class Replay:
 
     def __init__(self) -> None:
         self._attempts: Counter[Key] = Counter()
-        self._to_repeat: dict[Key, bool] = {}
+        self._undamaged: Counter[Key] = Counter()
+        self._is_invalid: dict[Key, bool] = {}  # the latest attempt
         self.made_again = 0
         self._runs: Counter[str] = Counter()  # by workload
         self._failed: Counter[str] = Counter()
@@ -69,7 +70,8 @@ class Replay:
         """The journal's next run, and why it is invalid."""
         key = line.key
         self._attempts[key] += 1
-        self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
+        self._undamaged[key] += not isinstance(line, DamagedRun)
+        self._is_invalid[key] = reason is not None
         self.made_again += line.attempt > 1
         self._runs[line.cell.workload] += 1
         self._failed[line.cell.workload] += reason is not None and line.outcome != MEASURED
@@ -83,6 +85,10 @@ class Replay:
         is_late = block >= FAILING_BLOCKS or all(run.attempt > 1 for run in batch)
         return is_late and failed > 1 and failed == self._runs[workload]
 
+    def has_retry(self, batch: Iterable[PlannedRun]) -> bool:
+        """Return True if one of the runs has not been made again `RETRIES` times."""
+        return any(self._undamaged[run.key] <= RETRIES for run in batch)
+
     def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
         """The runs that are to be made yet: those `missing`, without those given up."""
         return [each for each in self.missing(together) if not self.gives_up(each)]
@@ -91,8 +97,7 @@ class Replay:
         """The runs that the journal does not hold yet, in the order in which they are to be done.
 
         First what was never measured, in the order of the runs; then what was, with an invalid
-        latest attempt, as long as it has not been tried again `RETRIES` times. Runs of a group are
-        made together or not at all.
+        latest attempt, as long as it `has_retry`. Runs of a group are made together or not at all.
         """
         first, again = [], []
         for runs in together:
@@ -100,9 +105,9 @@ class Replay:
             batch = tuple(
                 run.at(self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
             )
-            if not all(key in self._to_repeat for key in keys):
+            if not all(key in self._is_invalid for key in keys):
                 first.append(batch)
-            elif any(self._to_repeat[key] for key in keys):
+            elif any(self._is_invalid[key] for key in keys) and self.has_retry(batch):
                 again.append(batch)
         return first + again
 
@@ -267,11 +272,11 @@ class _Work:
             self._make_again_at_the_end(batch, reasons)
 
     def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
-        """Have runs made again when all others are done, if it was the first attempt.
+        """Have runs made again when all others are done, if they have a retry.
 
         One of them is invalid, or several are; a group is made again as a whole.
         """
-        again = _may_be_made_again(batch)
+        again = self.replay.has_retry(batch)
         if again:
             self.to_do.append(_again(batch))
         for run, reason in zip(batch, reasons, strict=True):
@@ -281,14 +286,14 @@ class _Work:
     def _made_again_at_once(
         self, batch: Batch, lines: Sequence[RunLine], reasons: Sequence[str | None]
     ) -> bool:
-        """Whether other load disturbed the runs, and there is time to make them again next."""
+        """True if other load disturbed the runs, and there is time to make them again next."""
         if self.extra is None:
             return False
         why = next(filter(None, map(self.extra.busy, lines)), None)
         if why is None:
             return False
         took_s = sum(line.elapsed_s or 0.0 for line in lines)
-        again = _may_be_made_again(batch) and self.extra.allows(took_s)
+        again = self.replay.has_retry(batch) and self.extra.allows(took_s)
         if again:
             runs = zip(batch, reasons, strict=True)
             self._valid_though_busy |= {run.key for run, reason in runs if reason is None}
@@ -316,10 +321,6 @@ class _Work:
         if block + 1 < planned:
             text = f"block {block + 1} of {planned} done · {self.left}"
             self.display.block_done(block, text)
-
-
-def _may_be_made_again(batch: Batch) -> bool:
-    return all(run.attempt <= RETRIES for run in batch)
 
 
 def _again(batch: Batch) -> Batch:

@@ -5,6 +5,7 @@ Where nobody listens any more, the client ends with the reason; a hang names the
 """
 
 import asyncio
+import gc
 import json
 import random
 import signal
@@ -31,6 +32,7 @@ from scaling.run.check.one_loop import AppCheckError
 from scaling.run.child import Child, Ending, Run
 from scaling.run.load_client import LoadError
 from scaling.run.probe import Phase
+from scaling.run.waiting import ready
 from tests.support.app_checks import check
 from tests.support.children import PATIENCE_S
 from workers.services.load.client import Asking
@@ -245,6 +247,30 @@ def test_cookies_of_an_answer_that_broke_off_are_secrets() -> None:
     assert client.secrets == {"abcdefgh"}
 
 
+@pytest.mark.parametrize("status", ["403 Forbidden", "101 Switching Protocols"])
+def test_cookies_of_an_answer_that_makes_no_websocket_are_secrets(status: str) -> None:
+    client = CheckClient([{"websocket": "/ws"}], replace(ONCE, length=1))
+    head = f"HTTP/1.1 {status}\r\nSet-Cookie: session=abcdefgh\r\n\r\n"
+    with answering(head.encode()) as server:
+        sent(client, server)
+    assert client.secrets == {"abcdefgh"}
+
+
+def test_a_client_that_is_told_to_stop_while_it_prints_prints_everything() -> None:
+    class Late(CheckClient):
+        async def _line(self, limit_s: float | None) -> bytes:
+            assert self._process
+            assert self._process.stdout
+            await ready(self._process.stdout.fileno())  # it waits: the pipe is full
+            self.stop()
+            return await super()._line(limit_s)
+
+    client, body = Late([{"path": "/"}], replace(ONCE, length=1)), b"x" * 2**19
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body), body) as server:
+        assert sent(client, server) == ""
+    assert client.seen.sequence[0].body == body
+
+
 def test_a_request_that_is_sent_again_has_no_second_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Asking._sent
     limits: list[float] = []
@@ -268,7 +294,10 @@ def test_a_request_that_is_sent_again_has_no_second_limit(monkeypatch: pytest.Mo
     assert answer.failure == "no answer: connection closed"
 
 
-def test_a_client_that_hangs_is_killed_after_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_hangs_is_killed_after_a_moment(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The event loop prints nothing of a failure that follows."""
     monkeypatch.setattr(client_module, "LAST_ANSWERS_S", 0.2)
     client = CheckClient([{"path": "/"}], ONCE)
 
@@ -288,7 +317,9 @@ def test_a_client_that_hangs_is_killed_after_a_moment(monkeypatch: pytest.Monkey
             client.close()
 
     asyncio.run(end_early())
+    gc.collect()  # a failure that nobody has asked for is printed now
     assert client.failure == "the client of the check did not stop in 0.2 s: it hangs"
+    assert caplog.messages == []
 
 
 @pytest.mark.slow

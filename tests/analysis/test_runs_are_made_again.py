@@ -15,7 +15,7 @@ from scaling.analysis.table.load import busy_judge_of, judge_of, read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME, JournalFile
-from scaling.journal.record import RunLine
+from scaling.journal.record import DamagedRun, RunLine
 from scaling.machine.disturbance import crowding
 from scaling.report.output import finish
 from scaling.report.view.view import view_of
@@ -183,6 +183,29 @@ def test_a_run_whose_ticks_are_damaged_is_made_again_and_counts_once(tmp_path: P
     (cell,) = study.cells.to_dict("records")
     assert (cell["runs"], cell["again"], cell["left_out"]) == (2, 1, 1)
     assert "1 run made again: invalid or disturbed at first." in view_of(study).said(study)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "invalid", "again"),
+    [(-1, (1, 3), [3]), (1, (2, 3), [2, 3])],
+    ids=["of the retry", "of the first attempt"],
+)
+def test_damage_on_disk_does_not_use_up_the_retry(
+    damaged: int, invalid: tuple[int, int], again: list[int], plan: Plan, tmp_path: Path
+) -> None:
+    first, file = plan.runs[0], tmp_path / FILE_NAME
+    finds = doubts(*((first, attempt) for attempt in invalid))
+
+    def judge(line: RunLine) -> str | None:
+        return "garbled" if isinstance(line, DamagedRun) else finds(line)
+
+    driven(plan, tmp_path, Measured(), judge)
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[damaged] = lines[damaged].replace(b'"errors":[0,', b'"errors":[o,', 1)
+    file.write_bytes(b"".join(lines))
+    runs, _ = driven(plan, tmp_path, Measured(), judge)
+    assert (set(runs.done), runs.attempts) == ({first}, again)
+    assert driven(plan, tmp_path, Measured(), judge)[0].done == []  # invalid twice
 
 
 # --- what is said meanwhile ---------------------------------------------------------------------

@@ -5,6 +5,7 @@ What a child prints, the study and the lines of its journal have a file each; al
 
 from scaling.journal.record.line import SCHEMA as SCHEMA
 from scaling.journal.record.line import CeilingLine as CeilingLine
+from scaling.journal.record.line import DamagedRun as DamagedRun
 from scaling.journal.record.line import Disturbance as Disturbance
 from scaling.journal.record.line import Key as Key
 from scaling.journal.record.line import Line as Line

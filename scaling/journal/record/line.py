@@ -211,6 +211,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return self.block, self.cell, self.repeat
 
 
+class DamagedRun(RunLine, frozen=True, kw_only=True, gc=False):
+    """A run without its ticks, whose text in the journal is damaged."""
+
+
 # -------------------------------------------------------------------------------------------- lines
 
 SCHEMA = 1  # of all of the shapes
@@ -296,7 +300,7 @@ def encode_line(line: Line, record: bytes | None = None) -> bytes:
 def decode_line(data: bytes | str) -> Line | None:
     """A journal line, or None for a kind that this version does not know.
 
-    A run has no ticks if they are damaged: it is invalid then, and can be made again.
+    If the ticks of a run are damaged, it is a `DamagedRun`: invalid, and can be made again.
 
     Raises `msgspec.DecodeError` (of which `msgspec.ValidationError` is one) for anything else.
     """
@@ -305,7 +309,9 @@ def decode_line(data: bytes | str) -> Line | None:
         return _decoded(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
         split = decode_split(text)
-        return split.run if isinstance(split, SplitRun) else split
+        if isinstance(split, SplitRun):
+            return DamagedRun(**msgspec.structs.asdict(split.run))
+        return split
 
 
 def _decoded(text: bytes) -> Line | None:

@@ -98,13 +98,15 @@ class CheckClient(Client):
         if phase.name == "serving":
             sending = asyncio.create_task(self._send_all(phase.facts["urls"]))
             try:
-                await asyncio.shield(sending)
+                await asyncio.wait((sending,))  # a shield prints a failure that follows a cancel
             finally:  # once it is told to stop, it prints what came until then
                 await asyncio.wait((sending,), timeout=LAST_ANSWERS_S)
                 if not sending.done():
                     self.failure = f"{self._name} did not stop in {LAST_ANSWERS_S:g} s: it hangs"
                     self.kill()
                     await asyncio.wait((sending,))
+                sending.exception()  # what nobody asks for is printed
+            sending.result()
         return {}
 
     async def _send_all(self, urls: Sequence[str]) -> None:

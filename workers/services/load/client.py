@@ -265,11 +265,13 @@ def _as_response(answer: Answer) -> SimpleNamespace:
     return SimpleNamespace(info=lambda: SimpleNamespace(get_all=get_all))
 
 
-async def _until_told(client: Client) -> None:
+async def _send_and_print(client: Client) -> None:
     sending = asyncio.ensure_future(client.send_all())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, sending.cancel)
     with contextlib.suppress(asyncio.CancelledError):
         await sending
+    # The loop is still open: a late SIGTERM cancels nothing, and does not end the process.
+    print(json.dumps(client.seen()), flush=True)
 
 
 def main() -> None:
@@ -277,9 +279,7 @@ def main() -> None:
     end_with_the_parent()
     http()  # imports while the servers do
     if line := sys.stdin.readline():
-        client = Client(json.loads(line))
-        asyncio.run(_until_told(client))
-        print(json.dumps(client.seen()))
+        asyncio.run(_send_and_print(Client(json.loads(line))))
 
 
 if __name__ == "__main__":

@@ -130,18 +130,19 @@ class WebSocketConnection(Reporting):
         super().connection_lost(exc)
 
     def _take_all(self, data: bytes) -> None:
-        frames, was_open = self._frames, self._frames.answer is not None
+        frames, was_open, ended_as = self._frames, self._frames.answer is not None, ""
         try:
             for text in frames.received(data):
                 self._take(text)
         except Ended as ended:
-            self._flush()
-            self._fail_as(str(ended))
-            return
+            ended_as = str(ended)
         self._flush()
-        if frames.answer and not was_open:
-            found = [(SETS, each) for each in frames.answer.headers.get_all(SETS)]
+        head = frames.answer or frames.refused
+        if head and not was_open:
+            found = [(SETS, each) for each in head.headers.get_all(SETS)]
             self._lane.secrets.update(cookies(found).values())
+        if ended_as:
+            self._fail_as(ended_as)
 
     def _take(self, text: bytes) -> None:
         message = self._message
