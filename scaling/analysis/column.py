@@ -85,7 +85,7 @@ class Column:
             return np.full(len(rows.runs), nothing[self.dtype], self.dtype)
         if callable(self.read):
             return self.read(rows)
-        return rows["fields"][self.read]
+        return rows["fields"][self.read]  # of `scaling.analysis.table.columns`
 
 
 def where(needs: Needs, columns: Mapping[str, Column]) -> dict[str, Column]:

@@ -85,9 +85,9 @@ class Replay:
         is_late = block >= FAILING_BLOCKS or all(run.attempt > 1 for run in batch)
         return is_late and failed > 1 and failed == self._runs[workload]
 
-    def has_retry(self, batch: Iterable[PlannedRun]) -> bool:
-        """Return True if one of the runs has not been made again `RETRIES` times."""
-        return any(self._undamaged[run.key] <= RETRIES for run in batch)
+    def has_retry(self, key: Key) -> bool:
+        """Return True if the run has not been made again `RETRIES` times, damage left out."""
+        return self._undamaged[key] <= RETRIES
 
     def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
         """The runs that are to be made yet: those `missing`, without those given up."""
@@ -107,7 +107,7 @@ class Replay:
             )
             if not all(key in self._is_invalid for key in keys):
                 first.append(batch)
-            elif any(self._is_invalid[key] for key in keys) and self.has_retry(batch):
+            elif any(self._is_invalid[key] and self.has_retry(key) for key in keys):
                 again.append(batch)
         return first + again
 
@@ -272,15 +272,16 @@ class _Work:
             self._make_again_at_the_end(batch, reasons)
 
     def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
-        """Have runs made again when all others are done, if they have a retry.
+        """Have runs made again when all others are done, if an invalid one has a retry.
 
-        One of them is invalid, or several are; a group is made again as a whole.
+        A group is made again as a whole.
         """
-        again = self.replay.has_retry(batch)
+        invalid = {run.key: why for run, why in zip(batch, reasons, strict=True) if why is not None}
+        again = any(map(self.replay.has_retry, invalid))
         if again:
             self.to_do.append(_again(batch))
-        for run, reason in zip(batch, reasons, strict=True):
-            if reason is not None and run.key not in self._valid_though_busy:
+        for key, reason in invalid.items():
+            if key not in self._valid_though_busy:
                 self.display.invalid(reason, again=again)
 
     def _made_again_at_once(
@@ -293,7 +294,7 @@ class _Work:
         if why is None:
             return False
         took_s = sum(line.elapsed_s or 0.0 for line in lines)
-        again = self.replay.has_retry(batch) and self.extra.allows(took_s)
+        again = any(self.replay.has_retry(run.key) for run in batch) and self.extra.allows(took_s)
         if again:
             runs = zip(batch, reasons, strict=True)
             self._valid_though_busy |= {run.key for run, reason in runs if reason is None}

@@ -39,7 +39,7 @@ def programs(found: pd.DataFrame) -> "Picture":
     asked = asked[is_program | (asked["name"] == asked["workload"])]
     named = asked["study"].str.replace("|".join(f"^{each}" for each in PREFIXES), "", regex=True)
     label = named.where(is_program, asked["name"].astype(str))
-    one_loop = is_program & (asked.groupby("study")["loop"].transform("nunique") == 1)
+    one_loop = is_program & (asked.groupby(["machine", "study"])["loop"].transform("nunique") == 1)
     rows = asked.assign(
         name=label.where(one_loop, label + " · " + asked["loop"].astype(str)),
         panel=asked["measure"].map(PANELS),

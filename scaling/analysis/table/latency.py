@@ -74,7 +74,7 @@ class Counted(NamedTuple):
         return int(self.counts.sum())
 
     def quantiles_s(self, shares: Iterable[float]) -> list[float]:
-        """For each share the smallest value that at least so many of all do not exceed.
+        """For each share the smallest value that at least that share of all do not exceed.
 
         Needs a value.
         """

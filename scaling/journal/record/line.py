@@ -212,7 +212,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
 
 
 class DamagedRun(RunLine, frozen=True, kw_only=True, gc=False):
-    """A run without its ticks, whose text in the journal is damaged."""
+    """A run whose ticks in the journal are damaged; it has none."""
 
 
 # -------------------------------------------------------------------------------------------- lines
