@@ -85,10 +85,6 @@ class Replay:
         is_late = block >= FAILING_BLOCKS or all(run.attempt > 1 for run in batch)
         return is_late and failed > 1 and failed == self._runs[workload]
 
-    def has_retry(self, key: Key) -> bool:
-        """Return True if the run has not been made again `RETRIES` times, damage left out."""
-        return self._undamaged[key] <= RETRIES
-
     def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
         """The runs that are to be made yet: those `missing`, without those given up."""
         return [each for each in self.missing(together) if not self.gives_up(each)]
@@ -97,7 +93,8 @@ class Replay:
         """The runs that the journal does not hold yet, in the order in which they are to be done.
 
         First what was never measured, in the order of the runs; then what was, with an invalid
-        latest attempt, as long as it `has_retry`. Runs of a group are made together or not at all.
+        latest attempt, as long as it has not been tried again `RETRIES` times. Runs of a group are
+        made together or not at all.
         """
         first, again = [], []
         for runs in together:
@@ -107,7 +104,7 @@ class Replay:
             )
             if not all(key in self._is_invalid for key in keys):
                 first.append(batch)
-            elif any(self._is_invalid[key] and self.has_retry(key) for key in keys):
+            elif any(self._is_invalid[key] and self._undamaged[key] <= RETRIES for key in keys):
                 again.append(batch)
         return first + again
 
@@ -272,16 +269,15 @@ class _Work:
             self._make_again_at_the_end(batch, reasons)
 
     def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
-        """Have runs made again when all others are done, if an invalid one has a retry.
+        """Have runs made again when all others are done, if it was the first attempt.
 
-        A group is made again as a whole.
+        One of them is invalid, or several are; a group is made again as a whole.
         """
-        invalid = {run.key: why for run, why in zip(batch, reasons, strict=True) if why is not None}
-        again = any(map(self.replay.has_retry, invalid))
+        again = _may_be_made_again(batch)
         if again:
             self.to_do.append(_again(batch))
-        for key, reason in invalid.items():
-            if key not in self._valid_though_busy:
+        for run, reason in zip(batch, reasons, strict=True):
+            if reason is not None and run.key not in self._valid_though_busy:
                 self.display.invalid(reason, again=again)
 
     def _made_again_at_once(
@@ -294,7 +290,7 @@ class _Work:
         if why is None:
             return False
         took_s = sum(line.elapsed_s or 0.0 for line in lines)
-        again = any(self.replay.has_retry(run.key) for run in batch) and self.extra.allows(took_s)
+        again = _may_be_made_again(batch) and self.extra.allows(took_s)
         if again:
             runs = zip(batch, reasons, strict=True)
             self._valid_though_busy |= {run.key for run, reason in runs if reason is None}
@@ -322,6 +318,10 @@ class _Work:
         if block + 1 < planned:
             text = f"block {block + 1} of {planned} done · {self.left}"
             self.display.block_done(block, text)
+
+
+def _may_be_made_again(batch: Batch) -> bool:
+    return all(run.attempt <= RETRIES for run in batch)
 
 
 def _again(batch: Batch) -> Batch:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.intervals import both_ends
 from scaling.analysis.tables.ratios import FEW, STATES
 from scaling.analysis.tables.words import (
     COST,
@@ -24,6 +25,7 @@ from scaling.analysis.tables.words import (
     Scale,
     at_most_percent,
     blocks_to_decide,
+    known_ends,
     said,
     scale_of,
     words,
@@ -224,3 +226,15 @@ def test_with_several_candidates_slower_rests_on_a_wider_interval() -> None:
     assert several["word"].tolist() == ["slightly slower"]
     few = worded(ratios[:7], np.ones((7, 1)), np.full((7, 1), 0.5))
     assert few["high_sure"].tolist() == few["high_95"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("blocks", "unknown"), [(7, 1), (12, 2)], ids=["order statistics", "means of pairs"]
+)
+def test_an_end_between_a_value_and_none_is_not_known(blocks: int, unknown: int) -> None:
+    values = np.linspace(0.1, 0.2, blocks)[:, np.newaxis]
+    values[-unknown:] = FARTHEST
+    low, high = both_ends(values, [0.9])
+    assert 0.1 < known_ends(low)[0, 0] == low[0, 0] < 0.2 < high[0, 0] < FARTHEST
+    assert known_ends(high)[0, 0] == FARTHEST
+    assert known_ends(-high)[0, 0] == -FARTHEST

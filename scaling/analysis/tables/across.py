@@ -27,7 +27,14 @@ from scaling.analysis.tables.ratios import (
 )
 from scaling.analysis.tables.study import Study
 from scaling.analysis.tables.values import Measure, Values
-from scaling.analysis.tables.words import FARTHEST, OPEN, Scale, blocks_to_decide, scale_of
+from scaling.analysis.tables.words import (
+    FARTHEST,
+    OPEN,
+    Scale,
+    blocks_to_decide,
+    known_ends,
+    scale_of,
+)
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import Cell, StudyLine
 from scaling.study.load import is_open_loop
@@ -141,6 +148,7 @@ def _figures(new: Measure, old: Measure, scale: Scale) -> dict[str, Any]:
             least, _ = unpaired(_logs(new.least), _logs(old.most), level / 100)
             _, most = unpaired(_logs(new.most), _logs(old.least), level / 100)
             ends = (least, most) if scale.sign > 0 else (-most, -least)
+            ends = tuple(known_ends(np.array(ends)).tolist())
         figures[f"low_{level}"], figures[f"high_{level}"] = ends
     return figures | {"high_sure": figures["high_95"]}
 

@@ -28,6 +28,7 @@ from scaling.analysis.tables.words import (
     at_most_percent,
     blocks_to_decide,
     is_proven,
+    known_ends,
     p_of_differences,
     said,
     scale_of,
@@ -204,9 +205,12 @@ def _with_intervals(found: pd.DataFrame, ends: Ends, scale: Scale) -> pd.DataFra
         own_low, own_high = both_ends(logs, LEVELS[1:2])
         own = own_low[0], own_high[0]
     point, least, most, n = medians(ends.ratio)
-    few, turned = n < FEWEST_FOR_INTERVAL, np.sort(np.exp(scale.sign * np.array(own)), axis=0)
+    few = n < FEWEST_FOR_INTERVAL
+    with np.errstate(over="ignore"):
+        turned = np.sort(np.exp(scale.sign * np.array(own)), axis=0)
     usable = ~few & ~found["states"].to_numpy()
-    low, high = np.where(usable, low, -FARTHEST), np.where(usable, high, FARTHEST)
+    low = np.where(usable, known_ends(low), -FARTHEST)
+    high = np.where(usable, known_ends(high), FARTHEST)
     return found.assign(
         ratio=point,
         low=np.where(few, least, turned[0]),

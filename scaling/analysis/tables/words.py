@@ -35,7 +35,8 @@ from scaling.study.questions import CAPACITY
 
 SAME, OPEN = "same", "open"
 NO_WORD = ""  # of a gain, and where `why` says why not
-FARTHEST = 50.0  # of a logarithm: stands for an end that is not known
+FARTHEST = 1e6  # of a logarithm: stands for a value, or an end, that is not known
+BEYOND = 50.0  # of a logarithm: no measured ratio is as far
 
 
 class Rule(NamedTuple):
@@ -117,6 +118,11 @@ def scale_of(measure: str, margin: float = MARGIN) -> Scale:
     scale = RATE if is_rate else COST
     _, inner, outer = scale.tiers
     return replace(scale, tiers=(margin, max(margin, inner), max(margin, outer)))
+
+
+def known_ends(ends: Floats) -> Floats:
+    """The ends with `FARTHEST` in place of each that is interpolated between it and a value."""
+    return np.where(np.abs(ends) < BEYOND, ends, np.sign(ends) * FARTHEST)
 
 
 def side_of(word: str) -> int:

@@ -166,7 +166,6 @@ SHIP = Table(
         fact(Heading("ship", left=True), "ship"),
         fact(Heading("over", left=True), "over_model"),
         fact(Heading("CPUs", left=True), "shared_cpus"),
-        fact(Heading("other candidates", left=True, wrap=True), "beside"),
     ),
 )
 
