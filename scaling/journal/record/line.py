@@ -211,7 +211,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return self.block, self.cell, self.repeat
 
 
-class DamagedRun(RunLine, frozen=True, kw_only=True, gc=False):
+class DamagedRun(RunLine, frozen=True, kw_only=True):
     """A run whose ticks in the journal are damaged; it has none."""
 
 
